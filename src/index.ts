@@ -99,6 +99,7 @@ export { configureTpuEmulator, tpuEmulator, type TpuEmulator } from './report/tp
 export type { Counters, DeviceCounts, DeviceMemoryCounts, LinkCounts } from './backends/devices/machine/counters.js';
 export type { FaultName } from './backends/devices/device.js';
 export type { Report, ReportArgs } from './report/report.js';
+export type { ReportCluster, ReportNetworkArgs } from './report/cluster.js';
 export type { TpuEmulatorArgs } from './backends/emulator/settings.js';
 export { ready, setWasmPath } from './backends/wasm/module.js';
 export {

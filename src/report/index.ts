@@ -12,5 +12,6 @@ import { makeReport } from './report.js';
 provideReports(makeReport);
 
 export { GENERATION_NAMES as generationNames } from './generations.js';
+export type { ReportCluster, ReportNetworkArgs } from './cluster.js';
 export type { Report, ReportArgs } from './report.js';
 export type { ReportData } from './report_data.js';

@@ -4,6 +4,7 @@ import { readOptions } from '../base/options.js';
 import { GENERATION_NAMES, GENERATIONS, generationName } from './generations.js';
 import { reportPage } from './page/report_page.js';
 import { predictionOf } from './prediction.js';
+import { clusterOf, readReportNetwork, type ReportNetworkArgs } from './cluster.js';
 import { reportData, type ReportData } from './report_data.js';
 import type { ReportSource } from '../backends/devices/report_source.js';
 import { reportText } from './report_text.js';
@@ -13,6 +14,8 @@ export interface ReportArgs {
   generation?: string | undefined;
   /** Chips of the pod; those of the emulated machine by default. */
   chips?: number | undefined;
+  /** Predicts a step where tables lie on servers that clients reach over this network. */
+  network?: ReportNetworkArgs | null | undefined;
 }
 
 /** A report: plain data with its methods, which are not among its keys. */
@@ -37,7 +40,7 @@ export interface Report extends ReportData {
   toJSON(): ReportData;
 }
 
-const FIELDS = ['generation', 'chips'] as const;
+const FIELDS = ['generation', 'chips', 'network'] as const;
 
 function readGeneration(value: unknown): string | null {
   if (value === undefined || value === null) return null;
@@ -67,7 +70,9 @@ function readChips(value: unknown, generation: string | null, emulated: number):
  * were looked up in each and the bytes sent for it; counts and memory of each device; bytes and ids of each link [from][to]; balance (busiest device over the mean); and, where a
  * `generation` is asked for, the predicted time of the embedding part of a training step on `chips` chips of it, told
  * apart into lookup, exchange forward and backward, and update, with the bytes behind each. Times are bytes over
- * bandwidth: latency is not published, so that they are the least that is possible. Plain data with
+ * bandwidth: latency is not published, so that they are the least that is possible. A `network` asks for the same where
+ * tables lie on servers that clients reach over it: bytes, calls and seconds of each server, steps of all clients per
+ * second, and what limits them, as `planEmbedding` predicts them, beside the seconds counted here. Plain data with
  * `toString()`, `toHTML()` and `toJSON()`. Bytes are bytes, times are seconds.
  *
  * Edge cases: a prediction for another number of devices makes the plans again by the same request; batch and ids per
@@ -75,9 +80,10 @@ function readChips(value: unknown, generation: string | null, emulated: number):
  * stands in `prediction.assumptions`; figures that are not published in `prediction.lacking`. Devices with less memory
  * than they need are listed in `prediction.doesNotFit`; the time is predicted all the same.
  *
- * Throws TypeError for wrong types and for `chips` without `generation`; ValueError for an unknown generation (the known
- * ones are listed), for `chips` that is no whole number from 1 to the size of the largest pod, and where no plan can be
- * made for it; RuntimeError where a prediction is asked for and no plan is there.
+ * Throws TypeError for wrong types, for `chips` without `generation` and for a network without bandwidth or latency;
+ * ValueError for an unknown generation (the known ones are listed), for `chips` that is no whole number from 1 to the size
+ * of the largest pod, for figures of the network that are out of range, and where no plan can be made for so many chips or
+ * servers; RuntimeError where a prediction is asked for and no plan is there.
  *
  * The formulas are those of TorchRec's planner 1.0, reduced; the figures in `generations.ts` name where each is published.
  *
@@ -91,7 +97,12 @@ export function makeReport(source: ReportSource, options?: ReportArgs): Report {
   const given = options === undefined || options === null ? {} : readOptions<ReportArgs>(options, FIELDS, 'options');
   const generation = readGeneration(given.generation);
   const chips = readChips(given.chips, generation, source.chips);
-  const data = reportData(source, generation === null ? null : predictionOf(source, generation, chips));
+  const network = readReportNetwork(given.network, source.chips * source.coresPerChip);
+  const data = reportData(
+    source,
+    generation === null ? null : predictionOf(source, generation, chips),
+    network === null ? null : clusterOf(source, network),
+  );
   return Object.defineProperties(data, {
     toString: { value: () => reportText(data), enumerable: false },
     toHTML: { value: () => reportPage(data), enumerable: false },

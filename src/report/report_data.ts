@@ -8,6 +8,7 @@ import {
 } from '../partition/table_layout.js';
 import type { Counters, DeviceMemoryCounts, ServedLayer } from '../backends/devices/machine/counters.js';
 import type { DeviceKind } from '../backends/devices/device.js';
+import type { ReportCluster } from './cluster.js';
 import { perSample, placesOfTables } from './measured.js';
 import type { Prediction } from './prediction.js';
 import { sparseCoreData, type ReportSparseCores } from './sparse_cores.js';
@@ -102,6 +103,8 @@ export interface ReportData {
   readonly sparseCores: ReportSparseCores | null;
   /** null where no generation was asked for. */
   readonly prediction: Prediction | null;
+  /** null where no network was given. */
+  readonly cluster: ReportCluster | null;
 }
 
 const BYTES = 4;
@@ -154,7 +157,11 @@ function measuredData(served: ServedLayer | null): ReportMeasured | null {
 }
 
 /** All that a report tells. */
-export function reportData(source: ReportSource, prediction: Prediction | null): ReportData {
+export function reportData(
+  source: ReportSource,
+  prediction: Prediction | null,
+  cluster: ReportCluster | null = null,
+): ReportData {
   const { chips, coresPerChip, hbmBytesPerChip, kind, inlineBecause, host, counters } = source;
   const elements = ofMean(counters.devices.map((device) => device.elements));
   const bytes = ofMean(counters.devices.map(({ bytesIn, bytesOut }) => bytesIn + bytesOut));
@@ -192,6 +199,7 @@ export function reportData(source: ReportSource, prediction: Prediction | null):
     })),
     sparseCores: sparseCoreData(source),
     prediction,
+    cluster,
   };
 }
 

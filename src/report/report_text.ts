@@ -1,4 +1,5 @@
 /** A report as text of at most 120 columns: long lists are cut short, and say so; names are whole. */
+import { reportClusterText } from './cluster.js';
 import type { Prediction } from './prediction.js';
 import { commonPath, type ReportData, type ReportDevice, type ReportPlan } from './report_data.js';
 import { sparseCoreText } from './sparse_cores.js';
@@ -194,7 +195,7 @@ export const NO_LATENCY =
 
 /** The whole report as text. */
 export function reportText(data: ReportData): string {
-  const { machine, plans, prediction } = data;
+  const { machine, plans, prediction, cluster } = data;
   return [
     ...wrapped(machineText(data)),
     ...(machine.inlineBecause === null ? [] : wrapped(`in line because ${machine.inlineBecause}`)),
@@ -211,5 +212,6 @@ export function reportText(data: ReportData): string {
     ...linksText(data),
     ...sparseCoreText(data.sparseCores),
     ...(prediction === null ? [] : predictionText(prediction)),
+    ...(cluster === null ? [] : reportClusterText(cluster)),
   ].join('\n');
 }

@@ -63,7 +63,8 @@ export class TpuEmulator {
   }
 
   /**
-   * Returns a report; see `Report`. `generation` and `chips` ask for a prediction on TPUs of that kind. In pages it comes
+   * Returns a report; see `Report`. `generation` and `chips` ask for a prediction on TPUs of that kind, `network` for one
+   * on servers that clients reach over a network of that `bandwidth` and `latency`. In pages it comes
    * with `import 'tfjs-embeddings/report'`, and without that throws RuntimeError.
    *
    * @param options - The machine that is predicted.

@@ -104,6 +104,7 @@ describe('Report', () => {
       'plans',
       'sparseCores',
       'prediction',
+      'cluster',
     ]);
     const copy = report.toJSON();
     expect(JSON.parse(JSON.stringify(report))).toEqual(copy);

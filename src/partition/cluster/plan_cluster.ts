@@ -71,7 +71,7 @@ export function clusterTexts(cluster: ClusterPrediction): string[] {
       `${counted(calls, 'call')}; lookup ${secondsText(cluster.lookupSeconds)}, update ` +
       `${secondsText(cluster.updateSeconds)}${dense}: ${secondsText(cluster.stepSeconds)}; server ${slowest} is slowest`,
     `${counted(clients, 'client')}: at most ${perSecondText(stepsPerSecond)} steps a second; ${limits}`,
-    `assumed: ${bytesText(messageBandwidth)}/s of messages packed or unpacked by a machine, slots ${slots} times as ` +
+    `assumed: ${bytesText(messageBandwidth)}/s of messages packed or unpacked by a machine, slots ${Number(slots.toPrecision(3))} times as ` +
       'large as tables, ids sent with the lookup and with the update, memory beside that of idle servers',
   ];
 }

@@ -44,6 +44,17 @@ export function bytesOfCalls(
     : { bytesIn: sent + rows + copiesIn, bytesOut: copiesOut };
 }
 
+/** The sum of loads of one server under several plans. */
+export function sumOfServerLoads(loads: readonly ServerLoad[]): ServerLoad {
+  const sum = { lookup: noCalls(), update: noCalls() };
+  for (const load of loads) {
+    for (const kind of ['lookup', 'update'] as const) {
+      for (const field of Object.keys(sum[kind]) as (keyof ServerCalls)[]) sum[kind][field] += load[kind][field];
+    }
+  }
+  return sum;
+}
+
 /** Distinct ids among so many that are spread evenly over the rows. */
 function distinct(ids: number, rows: number): number {
   return ids === 0 ? 0 : -rows * Math.expm1(ids * Math.log1p(-1 / rows));

@@ -2,6 +2,7 @@
 import { shortName, whereText, type ReportData } from '../report_data.js';
 import { countedText, machineText, planText } from '../report_text.js';
 import { bytesText, counted, countText, ratioText, wholeText } from '../../base/units.js';
+import { clusterSection } from './cluster_section.js';
 import { loadSection, memorySection } from './device_bars.js';
 import { breakable, element, escaped, textTable } from './html.js';
 import { linksSection } from './link_matrix.js';
@@ -92,7 +93,7 @@ function tableList({ tables }: ReportData): string {
 
 /** The page. */
 export function reportPage(data: ReportData): string {
-  const { machine, prediction } = data;
+  const { machine, prediction, cluster } = data;
   const because =
     machine.inlineBecause === null
       ? ''
@@ -124,6 +125,7 @@ export function reportPage(data: ReportData): string {
     linksSection(data),
     data.sparseCores === null ? '' : sparseCoreSection(data.sparseCores),
     prediction === null ? '' : predictionSection(prediction),
+    cluster === null ? '' : clusterSection(cluster),
     tableList(data),
   );
   return `<!doctype html>\n${element('html', { lang: 'en' }, head, element('body', {}, HATCH, main))}\n`;
