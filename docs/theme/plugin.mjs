@@ -17,6 +17,7 @@ const SECTIONS = {
     'docs/serving.md',
     'docs/browser.md',
     'docs/devices.md',
+    'docs/cluster.md',
     'docs/tpu_embedding.md',
     'docs/precision.md',
     'docs/converter.md',

@@ -1,5 +1,5 @@
 // runner: python
-/** README and docs: every block of code and every command runs as printed, in order; what cannot is listed with the reason. */
+/** README and docs: every block of code and every command runs as printed, in order; what cannot is listed with the reason, or marked so on a page that is. */
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -30,6 +30,14 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'asks the server of the line above',
   'tensorflowjs_converter --input_format=tf_saved_model served/click/1 graph':
     'needs a package of Python: test/formats/saved_model/tools.spec.ts runs the converter',
+  'npx tfjs-embeddings server --task ps:0 --listen 10.0.0.1:2222 --memory 128000000000 --network-is-private':
+    'serves until it is ended',
+  'npx tfjs-embeddings server --check 10.0.0.1:2222': 'asks the server of the line above',
+};
+
+/** Pages with blocks that are marked `not run`, and why these are not. */
+const PARTLY_RUN: Readonly<Record<string, string>> = {
+  'docs/cluster.md': 'programs for servers, and a file for containers',
 };
 
 /** What commands print that run. */
@@ -46,6 +54,8 @@ const NO_PROGRAMS = ['html', ''];
 interface Block {
   readonly language: string;
   readonly code: string;
+  /** It stands behind the language that it is not. */
+  readonly isRun: boolean;
 }
 
 const MODELS = readdirSync(join(ROOT, 'models'), { withFileTypes: true }).filter((each) => each.isDirectory());
@@ -58,9 +68,10 @@ const PAGES = FOLDERS.flatMap((folder) =>
 
 function blocksOf(page: string): Block[] {
   const text = readFileSync(join(ROOT, page), 'utf8');
-  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language, code]) => ({
+  return [...text.matchAll(/^```(\w*)( not run)?\n(.*?)^```$/gms)].map(([, language, mark, code]) => ({
     language: language!,
     code: code!,
+    isRun: mark === undefined,
   }));
 }
 
@@ -109,11 +120,17 @@ describe('the pages of the project', () => {
 
   it('hold programs, commands, markup and drawings, and all commands are known here', () => {
     const blocks = PAGES.flatMap(blocksOf);
-    const languages = new Set(blocks.map(({ language }) => language));
+    const languages = new Set(blocks.filter(({ isRun }) => isRun).map(({ language }) => language));
     expect([...languages].sort()).toEqual(['js', 'sh', 'python', ...NO_PROGRAMS].sort());
     const commands = blocks.filter(({ language }) => language === 'sh').flatMap(commandsOf);
     const known = new Set([...Object.keys(NOT_RUN), ...Object.keys(PRINTED)]);
     expect(new Set(commands)).toEqual(known);
+  });
+
+  it('hold blocks that are not run on known pages only, which say so', () => {
+    const marked = PAGES.filter((page) => blocksOf(page).some(({ isRun }) => !isRun));
+    expect(marked).toEqual(Object.keys(PARTLY_RUN));
+    for (const page of marked) expect(readFileSync(join(ROOT, page), 'utf8')).toContain('marked `not run`');
   });
 
   for (const page of PAGES.filter((each) => blocksOf(each).some(({ language }) => !NO_PROGRAMS.includes(language)))) {
@@ -125,7 +142,7 @@ describe('the pages of the project', () => {
         const folder = mkdtempSync(join(CACHE, 'page-'));
         folders.push(folder);
         linkCommands(folder);
-        const blocks = blocksOf(page);
+        const blocks = blocksOf(page).filter(({ isRun }) => isRun);
         const of = (wanted: string): Block[] => blocks.filter(({ language }) => language === wanted);
         // What commands and Python read is written by the programs before them.
         writeFileSync(

@@ -50,8 +50,8 @@ export const NETWORK_FIELDS = [
 export const EXCHANGES: readonly PlanNetwork['exchange'][] = ['float32', 'float16'];
 const MOST_CLIENTS = 65536;
 /**
- * Tables of 26 x 64 columns, batch 4096, 10 ids: 34 to 38 ms of a client's processor for 32 MB of lookups or gradients,
- * and 34 ms of two servers' beside the lookup itself.
+ * Measured with 26 tables of 64 columns, batch 4096, 10 ids: 28 to 42 ms of a client's processor for 32 MB of lookups or
+ * gradients, about as much of two servers' beside the lookups themselves.
  */
 const MESSAGE_BANDWIDTH = 0.9e9;
 
