@@ -27,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'own functions', command: tsx('own_functions.ts') },
   { name: 'devices', command: tsx('devices.ts') },
   { name: 'sparse_core', command: tsx('sparse_core.ts') },
+  { name: 'loopback', command: tsx('servers/loopback.ts') },
   { name: 'export', command: tsx('export.ts') },
   { name: 'data', command: tsx('data.ts') },
   { name: 'preprocessing', command: tsx('preprocessing.ts') },
