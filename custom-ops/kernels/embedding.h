@@ -233,6 +233,29 @@ te_status te_packed_apply(int32_t optimizer, const te_packed_table* table, float
 void te_floats_to_halves(const float* floats, int64_t count, uint16_t* halves);
 void te_halves_to_floats(const uint16_t* halves, int64_t count, float* floats);
 
+/* ---- how a table begins ---- */
+
+typedef enum { TE_FILL_CONSTANT, TE_FILL_UNIFORM, TE_FILL_NORMAL, TE_FILL_TRUNCATED_NORMAL, TE_FILLS } te_fill_kind;
+
+#define TE_QUANTILE_TERMS 6
+#define TE_QUANTILES (32 * 4 * TE_QUANTILE_TERMS)
+
+/* As `Fill` of src/backends/fill.ts, with what is computed once: fillInputs there says what the numbers are. */
+typedef struct te_fill {
+  int32_t kind; /* te_fill_kind */
+  uint32_t key[2];
+  double numbers[3];       /* value | lowest, scale | mean, deviation, and of a truncated one its tail */
+  const double* quantiles; /* [TE_QUANTILES], of normal ones */
+} te_fill;
+
+/* Row r of the part is row first_row + row_step * r of the table. */
+typedef struct te_filled_part {
+  int64_t first_row, row_step, rows, first_column, columns;
+} te_filled_part;
+
+/* target [rows, columns]. A tail is from 1 to 2^32 - 1. */
+void te_fill_part(const te_fill* fill, const te_filled_part* part, float* target);
+
 /* ---- ranking ---- */
 
 /* Rows of any storage: `data` for TE_FLOAT32, else `words`, te_packed_words of them in a row. */

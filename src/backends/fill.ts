@@ -53,6 +53,41 @@ export function fillPart(target: Float32Array, part: FilledPart, fill: Fill, pro
   }
 }
 
+/** In the order of te_fill_kind in custom-ops/kernels/embedding.h. */
+const KINDS = ['constant', 'uniform', 'normal', 'truncatedNormal'] as const satisfies readonly Fill['kind'][];
+
+/** What the op EmbeddingFill takes of a fill, beside shape and part. */
+export interface FillInputs {
+  readonly kind: number;
+  /** The seed, low and high word. */
+  readonly key: Int32Array;
+  /** The value; the lowest value and the scale of words; or mean, deviation and, of a truncated one, the tail. */
+  readonly numbers: Float64Array;
+  /** Of normal values, else empty. */
+  readonly quantiles: Float64Array;
+}
+
+/**
+ * A fill as the op EmbeddingFill takes it, which writes what `fillPart` writes, to the bit. What is computed once is
+ * computed here.
+ */
+export function fillInputs(fill: Fill): FillInputs {
+  const kind = KINDS.indexOf(fill.kind);
+  const quantiles = new Float64Array(0);
+  if (fill.kind === 'constant') {
+    return { kind, key: new Int32Array(2), numbers: Float64Array.of(fill.value, 0, 0), quantiles };
+  }
+  const { low, high } = randomKey(fill.seed);
+  const key = Int32Array.of(low, high);
+  if (fill.kind === 'uniform') {
+    const numbers = uniformNumbers(fill);
+    if (numbers === null) return fillInputs({ kind: 'constant', value: fill.min });
+    return { kind, key, numbers: Float64Array.of(numbers.lowest, numbers.scale, 0), quantiles };
+  }
+  const tail = fill.kind === 'normal' ? 0 : cutTail();
+  return { kind, key, numbers: Float64Array.of(fill.mean, fill.deviation, tail), quantiles: quantileTable() };
+}
+
 function pieceFiller(fill: Fill, longest: number): (values: Float32Array, piece: FilledPart) => void {
   if (fill.kind === 'constant') return (values) => values.fill(fill.value);
   const key = randomKey(fill.seed);
@@ -76,14 +111,21 @@ function float32Below(x: number): number {
   return float[0]!;
 }
 
-/** Even between the lowest and the highest float32 of the range, so that rounding never leaves it. */
-function uniform({ min, max }: Fill & { kind: 'uniform' }): Shape {
+/**
+ * Even between the lowest and the highest float32 of the range, so that rounding never leaves it; null where the range
+ * holds no float32, or is one number.
+ */
+function uniformNumbers({ min, max }: Fill & { kind: 'uniform' }): { lowest: number; scale: number } | null {
   const rounded = Math.fround(min);
   const lowest = rounded < min ? -float32Below(-min) : rounded;
   const highest = float32Below(max);
-  // The range may hold no float32, or be one number.
-  if (highest < lowest) return (_, values) => values.fill(rounded);
-  const scale = (highest - lowest) / (2 ** 32 - 1);
+  return highest < lowest ? null : { lowest, scale: (highest - lowest) / (2 ** 32 - 1) };
+}
+
+function uniform(fill: Fill & { kind: 'uniform' }): Shape {
+  const numbers = uniformNumbers(fill);
+  if (numbers === null) return (_, values) => values.fill(Math.fround(fill.min));
+  const { lowest, scale } = numbers;
   return (words, values) => shapeUniform(words, values, lowest, scale);
 }
 
@@ -97,6 +139,11 @@ function shapeUniform(words: Int32Array, values: Float32Array, lowest: number, s
 /** Values are at most this many deviations from the mean, a little less than two, so that rounding stays below. */
 const TRUNCATED_AT = 2 - 2 ** -22;
 
+/** Of 2^32 distances from the mean those that are cut off, in units of half of one. */
+function cutTail(): number {
+  return Math.ceil(upperTail(TRUNCATED_AT) * 2 ** 33);
+}
+
 /**
  * The sign comes from a word's first bit, the distance from the mean from the others, as a quantile. What would be
  * drawn again lies in the tails, so that a truncated distribution is the quantiles of probabilities without them.
@@ -105,7 +152,7 @@ function normal({ kind, mean, deviation }: Fill & { kind: 'normal' | 'truncatedN
   const table = quantileTable();
   const signed = Float64Array.of(deviation, -deviation);
   if (kind === 'normal') return (words, values) => shapeNormal(words, values, mean, signed, table);
-  const tail = Math.ceil(upperTail(TRUNCATED_AT) * 2 ** 33);
+  const tail = cutTail();
   return (words, values) => shapeTruncated(words, values, mean, signed, table, tail);
 }
 

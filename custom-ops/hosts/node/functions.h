@@ -60,6 +60,7 @@ napi_value open_session(napi_env env, napi_callback_info info);
 napi_value extend_session(napi_env env, napi_callback_info info);
 napi_value close_session(napi_env env, napi_callback_info info);
 napi_value session_info(napi_env env, napi_callback_info info);
+napi_value kernels_at_work(napi_env env, napi_callback_info info);
 
 /* runs.c */
 napi_value start_runs(napi_env env, napi_callback_info info);

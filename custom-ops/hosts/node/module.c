@@ -244,6 +244,7 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"extendSession", extend_session},
                    {"closeSession", close_session},
                    {"sessionInfo", session_info},
+                   {"kernelsAtWork", kernels_at_work},
                    {"startRuns", start_runs},
                    {"runsAreDone", runs_are_done},
                    {"finishRuns", finish_runs},

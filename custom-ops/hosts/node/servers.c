@@ -109,6 +109,16 @@ napi_value close_session(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* kernelsAtWork(): how many run in this process, called by TensorFlow, and how many groups of tables are held for it. */
+napi_value kernels_at_work(napi_env env, napi_callback_info info) {
+  (void)info;
+#if defined(TE_WITH_TENSORFLOW)
+  return new_number(env, te_at_work());
+#else
+  return new_number(env, 0);
+#endif
+}
+
 /* sessionInfo(): {sessions, threads, groups}: how many are there. */
 napi_value session_info(napi_env env, napi_callback_info info) {
   napi_value result = NULL;

@@ -68,6 +68,7 @@ namespace te {
   X(TF_DeleteDimensionHandle)                        \
   X(TF_DimensionHandleValueKnown)                    \
   X(TF_DimensionHandleValue)                         \
+  X(TF_ShapeInferenceContextNumInputs)               \
   X(TF_ShapeInferenceContextGetInput)                \
   X(TF_ShapeInferenceContextSetUnknownShape)         \
   X(TF_ShapeInferenceContextSetOutput)               \

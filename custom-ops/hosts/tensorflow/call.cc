@@ -6,6 +6,7 @@
 
 #include "huge_pages.h"
 #include "sizes.h"
+#include "tensorflow/core/platform/ctstring_internal.h"
 
 namespace te {
 
@@ -48,6 +49,7 @@ Workspace::Spare& Workspace::spare() {
 Call::~Call() {
   for (TF_Tensor* tensor : tensors_) tf.TF_DeleteTensor(tensor);
   tf.TF_DeleteStatus(status_);
+  at_work_ -= 1;
 }
 
 void Call::fail(TF_Code code, const char* format, ...) {
@@ -142,7 +144,8 @@ TF_Tensor* Call::output(int index, TF_DataType type, const int64_t* dims, int ra
   }
   size_t count = 1;
   for (int i = 0; i < rank; ++i) count *= static_cast<size_t>(dims[i]);
-  TF_Tensor* tensor = tf.TF_AllocateOutput(context_, index, type, dims, rank, count * 4, status_);
+  const size_t element = type == TF_DOUBLE ? 8 : type == TF_STRING ? sizeof(TF_TString) : 4;
+  TF_Tensor* tensor = tf.TF_AllocateOutput(context_, index, type, dims, rank, count * element, status_);
   const TF_Code code = tf.TF_GetCode(status_);
   if (code == TF_OK) {
     tensors_.push_back(tensor);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -41,11 +42,16 @@ class Workspace {
 /* One run of a kernel: its inputs, its outputs and the first error. */
 class Call {
  public:
-  explicit Call(TF_OpKernelContext* context) : context_(context), status_(tf.TF_NewStatus()) { tensors_.reserve(12); }
+  explicit Call(TF_OpKernelContext* context) : context_(context), status_(tf.TF_NewStatus()) {
+    tensors_.reserve(12);
+    at_work_ += 1;
+  }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call();
   bool failed() const { return failed_; }
+  /* Kernels that run now. */
+  static int32_t at_work() { return at_work_; }
 
   void fail(TF_Code code, const char* format, ...);
   /* nullptr after an error; rank -1: any. */
@@ -79,6 +85,7 @@ class Call {
  private:
   void report() { report(status_); }
 
+  static inline std::atomic<int32_t> at_work_{0};
   TF_OpKernelContext* context_;
   TF_Status* status_;
   std::vector<TF_Tensor*> tensors_;

@@ -13,6 +13,24 @@
 
 namespace te {
 
+Pages whole_pages(void* data, size_t bytes) {
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + kPage - 1) & ~(kPage - 1);
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + bytes) & ~(kPage - 1);
+  return {reinterpret_cast<char*>(first), reinterpret_cast<char*>(end)};
+}
+
+void prefer_huge_pages(void* data, size_t bytes) {
+#if defined(__linux__)
+  if (bytes < kLargeTable) return;
+  const Pages pages = whole_pages(data, bytes);
+  madvise(pages.first, static_cast<size_t>(pages.end - pages.first), MADV_HUGEPAGE);
+#else
+  (void)data;
+  (void)bytes;
+#endif
+}
+
 #if defined(__linux__)
 
 namespace {

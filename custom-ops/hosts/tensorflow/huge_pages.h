@@ -11,6 +11,18 @@
 
 namespace te {
 
+/* Below, asking the system for anything costs more than it brings. */
+constexpr size_t kLargeTable = size_t{4} << 20;
+
+/* The whole pages of memory. */
+struct Pages {
+  char* first;
+  char* end;
+};
+Pages whole_pages(void* data, size_t bytes);
+
+/* A table is read and stepped by random rows: huge pages, where the system has them, halve what that costs. */
+void prefer_huge_pages(void* data, size_t bytes);
 /* Lays memory that is about to be written on huge pages where it is large; what it holds is lost. */
 void renew_on_huge_pages(void* data, size_t bytes);
 /* Memory for `free`, nullptr where there is none; on huge pages where that is worth it. */

@@ -238,4 +238,36 @@ void like_ids_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   if (!shapes.failed()) shapes.output(0, shapes.any_input(0));
 }
 
+void like_inputs_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  const int64_t count = tf.TF_ShapeInferenceContextNumInputs(context);
+  for (int64_t i = 0; i < count && tf.TF_GetCode(status) == TF_OK; ++i) {
+    Shapes shapes(context, status);
+    shapes.output(static_cast<int>(i), shapes.any_input(static_cast<int>(i)));
+  }
+}
+
+void some_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.input(1, 0);
+  if (!shapes.failed()) shapes.input(2, 0);
+  if (!shapes.failed()) shapes.output(0, shapes.matrix(-1, -1));
+}
+
+void changed_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.output(0, shapes.vector(-1));
+  shapes.output(1, shapes.matrix(-1, -1));
+}
+
+void filled_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.output(0, shapes.matrix(-1, -1));
+}
+
+void server_info_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.output(0, shapes.vector(kServerNumbers));
+  shapes.output(1, shapes.scalar());
+}
+
 }  // namespace te

@@ -7,6 +7,8 @@
 namespace te {
 
 constexpr char kPooledRows[] = "pooled rows";
+/* What EmbeddingServerInfo tells in numbers. */
+constexpr int64_t kServerNumbers = 7;
 
 void bag_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void bag_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status);
@@ -31,6 +33,13 @@ void cross_entropy_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void packed_bag_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void packed_row_penalty_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void packed_bag_weights_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status);
+/* Each output as the input of its place. */
+void like_inputs_shape(TF_ShapeInferenceContext* context, TF_Status* status);
+/* Rows of a table, of unknown number; those of changed rows come after their ids. */
+void some_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status);
+void changed_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status);
+void filled_shape(TF_ShapeInferenceContext* context, TF_Status* status);
+void server_info_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 /* As many as the first input, a vector. */
 void like_ids_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 

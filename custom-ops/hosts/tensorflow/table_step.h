@@ -11,6 +11,7 @@
 #include "attributes.h"
 #include "call.h"
 #include "spans.h"
+#include "table_locks.h"
 
 namespace te {
 
@@ -63,6 +64,7 @@ void step_table(Call& call, const Attributes& attributes, const te_table& shape,
   if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
   step.workspace = workspace.data();
   step.workspace_bytes = workspace.bytes();
+  const TableLock lock({rows.data}, TableUse::kStep);
   call.check(apply(step), step.bags, shape.rows);
 }
 

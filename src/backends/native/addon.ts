@@ -137,6 +137,8 @@ export interface Addon extends ColumnKernels {
   closeSession(session: number): void;
   /** Sessions that are open, threads of all that there were, groups that are not finished. */
   sessionInfo(): { sessions: number; threads: number; groups: number };
+  /** Kernels that TensorFlow runs in this process, and groups of tables that are held for it. */
+  kernelsAtWork(): number;
   /**
    * Starts a group of runs, which go side by side, after those of earlier groups of the session; returns its number. What
    * they are fed is copied before it returns. RangeError for names that the graph does not have.
@@ -261,6 +263,7 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'extendSession',
   'closeSession',
   'sessionInfo',
+  'kernelsAtWork',
   'startRuns',
   'runsAreDone',
   'finishRuns',

@@ -297,6 +297,7 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     extendSession: () => [random.whole(0, 3), graph()[0], random.pick(['', 'x:0\n', 'x:9\n', '\n'])],
     closeSession: small,
     sessionInfo: none,
+    kernelsAtWork: none,
     startRuns: runs,
     runsAreDone: small,
     finishRuns: () => [random.whole(0, 3), random.pick([null, [[arrays.floats(3), null]], [[arrays.ints([1])], []]])],

@@ -18,6 +18,7 @@ import { Random } from '../../helpers/random.js';
 import { HostileArrays } from '../hostile/arrays.js';
 import { lossCall } from '../hostile/loss_calls.js';
 import { rightCalls } from '../hostile/right_calls.js';
+import { SERVER_TABLE_NAMES, serverTableCall } from '../hostile/server_table_calls.js';
 import { spoiler } from '../hostile/spoiled_calls.js';
 import { HostileTensors, WIDEST } from '../hostile/tensors.js';
 import '@tensorflow/tfjs-node';
@@ -59,6 +60,7 @@ const NAMES = [
   'EmbeddingCopy',
   'EmbeddingNewTable',
   'EmbeddingWriteRows',
+  ...SERVER_TABLE_NAMES,
   'EmbeddingShareTensors',
 ];
 const UPDATES = Object.keys(SLOTS);
@@ -92,6 +94,11 @@ function rightCall(): OpCall {
   const gradient = isWide && batch > 0 ? tensors.floats(2, 3) : tensors.floats(batch, dim);
   const name = random.chance(0.5) ? random.pick(NAMES) : random.pick(UPDATES);
   const attributes = bagAttributes();
+  if (SERVER_TABLE_NAMES.includes(name)) {
+    const call = serverTableCall(name, random, tensors, [table, gradient]);
+    const count = { name: 'N', type: TF_ATTR_INT, value: call.outputs };
+    return { name, ...call, attributes: name === 'EmbeddingHold' ? [count] : [], written: 0 };
+  }
   switch (name) {
     case 'EmbeddingBag':
       return { name, inputs: [table, ...bags], attributes, outputs: 1, written: 0 };

@@ -1,12 +1,15 @@
 /* Lookups of one table and their gradients as TensorFlow ops. */
 #include <stdint.h>
 
+#include <vector>
+
 #include "../../../kernels/embedding.h"
 #include "../../shared/memory.h"
 #include "../attributes.h"
 #include "../call.h"
 #include "../huge_pages.h"
 #include "../shapes.h"
+#include "../table_locks.h"
 #include "ops.h"
 
 namespace te {
@@ -20,6 +23,7 @@ void compute_bag(void* kernel, TF_OpKernelContext* context) {
   const int64_t dims[] = {bags.batch, table.dim};
   TF_Tensor* pooled = call.output(0, TF_FLOAT, dims, 2, "table", kPooledRows);
   if (call.failed()) return;
+  const TableLock lock({table.data}, TableUse::kRead);
   call.check(te_embedding_bag(&table, &bags, Call::floats(pooled)), bags, table.rows);
   looked_up(table, bags);
 }
@@ -56,6 +60,9 @@ void compute_bag_grad(void* kernel, TF_OpKernelContext* context) {
   TF_Tensor* unique_ids = call.output(0, TF_INT32, dims, 1, "values", "unique ids");
   TF_Tensor* row_gradients = call.output(1, TF_FLOAT, dims, 2, "gradient", "row gradients");
   if (call.failed()) return;
+  /* Rows of the table are read where max_norm is set, or else none. */
+  const TableLock lock(table.data == nullptr ? std::vector<const void*>() : std::vector<const void*>{table.data},
+                       TableUse::kRead);
   call.check(te_embedding_bag_grad_rows(&table, &bags, gradient, workspace.data(), workspace.bytes(),
                                         static_cast<int32_t*>(Call::data(unique_ids)), Call::floats(row_gradients)),
              bags, table.rows);
@@ -69,6 +76,7 @@ void compute_bag_weights_grad(void* kernel, TF_OpKernelContext* context) {
   const float* gradient = call.gradient(1, bags.batch, table.dim);
   TF_Tensor* weights_gradient = call.output(0, TF_FLOAT, &bags.nnz, 1, "values", "gradients of weights");
   if (call.failed()) return;
+  const TableLock lock({table.data}, TableUse::kRead);
   call.check(te_embedding_bag_weights_grad(&table, &bags, gradient, Call::floats(weights_gradient)), bags, table.rows);
 }
 

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <utility>
 #include <vector>
 
 #include "../../../kernels/embedding.h"
@@ -12,6 +13,7 @@
 #include "../huge_pages.h"
 #include "../shapes.h"
 #include "../spans.h"
+#include "../table_locks.h"
 #include "../table_step.h"
 #include "ops.h"
 
@@ -76,7 +78,12 @@ void compute_bags(void*, TF_OpKernelContext* context) {
     if (call.failed()) return;
     each.pooled = Call::floats(pooled);
   }
-  te_embedding_bags(lookups.data(), count);
+  std::vector<const void*> tables;
+  for (const te_lookup& each : lookups) tables.push_back(each.table.data);
+  {
+    const TableLock lock(std::move(tables), TableUse::kRead);
+    te_embedding_bags(lookups.data(), count);
+  }
   for (const te_lookup& each : lookups) {
     call.check(each.status, each.bags, each.table.rows);
     looked_up(each.table, each.bags);
@@ -286,6 +293,9 @@ void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
   Workspace workspace(bytes);
   if (workspace.data() == nullptr) return call.no_memory(bytes);
   te_place_workspaces(steps.data(), count, workspace.data());
+  std::vector<const void*> tables;
+  for (const te_step& each : steps) tables.push_back(each.table.data);
+  const TableLock lock(std::move(tables), TableUse::kStep);
   te_sparse_apply_many(kOptimizer, steps.data(), count);
   for (const te_step& each : steps) call.check(each.status, each.bags, each.table.rows);
 }

@@ -52,6 +52,8 @@ OpList product_ops();
 OpList table_ops();
 OpList graph_ops();
 OpList shared_tensor_ops();
+OpList server_table_ops();
+OpList server_info_ops();
 
 /* No defaults: TensorFlow ignores a misspelt attribute, and only a missing one is an error. */
 #define TE_BAG_ATTRIBUTES "combiner: string", "out_of_range: string", "max_norm: float"

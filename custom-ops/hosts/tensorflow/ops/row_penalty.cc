@@ -9,6 +9,7 @@
 #include "../attributes.h"
 #include "../call.h"
 #include "../shapes.h"
+#include "../table_locks.h"
 #include "ops.h"
 #include "packed.h"
 
@@ -67,6 +68,7 @@ void compute_row_penalty(void* kernel, TF_OpKernelContext* context) {
   TF_Tensor* penalty = call.output(0, TF_FLOAT, nullptr, 0, "ids", "penalties");
   if (call.failed()) return;
   te_bags none = {};
+  const TableLock lock({table.data}, TableUse::kRead);
   call.check(te_row_penalty(&table, static_cast<const int32_t*>(Call::data(ids)), tf.TF_Dim(ids, 0), factors[0],
                             factors[1], Call::floats(penalty)),
              none, table.rows);
@@ -85,6 +87,7 @@ void compute_row_penalty_grad(void* kernel, TF_OpKernelContext* context) {
   TF_Tensor* gradient = call.output(0, TF_FLOAT, dims, 2, "ids", "row gradients");
   if (call.failed()) return;
   te_bags none = {};
+  const TableLock lock({table.data}, TableUse::kRead);
   call.check(te_row_penalty_grad(&table, static_cast<const int32_t*>(Call::data(ids)), dims[0], factors[0], factors[1],
                                  *Call::floats(upstream), Call::floats(gradient)),
              none, table.rows);

@@ -2,7 +2,6 @@
  * Tables that are filled in place: one of zeros is made, and rows are written into it before it has other holders.
  * A table that is made of an array is held twice until the array is collected.
  */
-#include <stdint.h>
 #include <string.h>
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -14,45 +13,18 @@
 #include "../call.h"
 #include "../huge_pages.h"
 #include "../shapes.h"
+#include "../table_locks.h"
 #include "ops.h"
 
 namespace te {
 namespace {
 
-/* The whole pages of memory. */
-struct Pages {
-  char* first;
-  char* end;
-};
-
-Pages pages_of(void* data, size_t bytes) {
-  constexpr uintptr_t kPage = 4096;
-  const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + kPage - 1) & ~(kPage - 1);
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + bytes) & ~(kPage - 1);
-  return {reinterpret_cast<char*>(first), reinterpret_cast<char*>(end)};
-}
-
-/* Below, asking the system for anything costs more than it brings. */
-constexpr size_t kLarge = size_t{4} << 20;
-
-/* A table is read and stepped by random rows: huge pages, where the system has them, halve what that costs. */
-void prefer_huge_pages(void* data, size_t bytes) {
-#if defined(__linux__)
-  if (bytes < kLarge) return;
-  const Pages pages = pages_of(data, bytes);
-  madvise(pages.first, static_cast<size_t>(pages.end - pages.first), MADV_HUGEPAGE);
-#else
-  (void)data;
-  (void)bytes;
-#endif
-}
-
 /* Zeros that are not written take no memory where the system can forget pages: a table that is loaded begins so. */
 void clear(void* data, size_t bytes) {
   char* const start = static_cast<char*>(data);
 #if defined(__linux__)
-  const Pages pages = pages_of(data, bytes);
-  if (bytes >= kLarge && madvise(pages.first, static_cast<size_t>(pages.end - pages.first), MADV_DONTNEED) == 0) {
+  const Pages pages = whole_pages(data, bytes);
+  if (bytes >= kLargeTable && madvise(pages.first, static_cast<size_t>(pages.end - pages.first), MADV_DONTNEED) == 0) {
     memset(start, 0, static_cast<size_t>(pages.first - start));
     memset(pages.end, 0, static_cast<size_t>(start + bytes - pages.end));
     return;
@@ -111,6 +83,7 @@ void compute_write_rows(void*, TF_OpKernelContext* context) {
   if (te_overlap(target, tf.TF_TensorByteSize(table), Call::data(values), bytes)) {
     return call.fail(TF_INVALID_ARGUMENT, "table must not share memory with another input");
   }
+  const TableLock lock({target}, TableUse::kStep);
   if (bytes > 0) memcpy(target + first * width, Call::data(values), bytes);
 }
 
@@ -122,6 +95,7 @@ void compute_copy(void*, TF_OpKernelContext* context) {
   TF_Tensor* to = call.output_like(from, "input", "copies");
   if (to == nullptr) return;
   renew_on_huge_pages(Call::data(to), tf.TF_TensorByteSize(to));
+  const TableLock lock({Call::data(from)}, TableUse::kRead);
   memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));
 }
 

@@ -1,0 +1,36 @@
+/** Right calls of the ops that servers need for their tables, most of them; double inputs, which tfjs lacks, aside. */
+import * as tf from '@tensorflow/tfjs';
+import type { Random } from '../../helpers/random.js';
+import type { HostileTensors } from './tensors.js';
+
+const ROWS: readonly (readonly [outputs: number, name: string])[] = [
+  [1, 'EmbeddingReadRows'],
+  [2, 'EmbeddingChangedRows'],
+  [1, 'EmbeddingSharesMemory'],
+];
+
+export const SERVER_TABLE_NAMES: readonly string[] = [...ROWS.map(([, name]) => name), 'EmbeddingHold'];
+
+export interface ServerTableCall {
+  readonly inputs: tf.Tensor[];
+  readonly outputs: number;
+}
+
+/** `other`: a matrix of any shape. */
+export function serverTableCall(
+  name: string,
+  random: Random,
+  tensors: HostileTensors,
+  [table, other]: readonly [tf.Tensor, tf.Tensor],
+): ServerTableCall {
+  const [rows, width] = table.shape as [number, number];
+  const row = (): tf.Tensor =>
+    tf.scalar(random.chance(0.9) ? random.whole(0, rows + 1) : random.pick([-1, -(2 ** 31), 2 ** 31 - 1]), 'int32');
+  const second = random.pick([table, other, rows * width === 0 ? other : tensors.floats(rows, width)]);
+  if (name === 'EmbeddingHold') {
+    const inputs = [table, second, table].slice(0, random.whole(1, 4));
+    return { inputs, outputs: inputs.length };
+  }
+  const outputs = ROWS.find(([, each]) => each === name)![0];
+  return { inputs: name === 'EmbeddingReadRows' ? [table, row(), row()] : [table, second], outputs };
+}
