@@ -1,5 +1,6 @@
 /** Right calls of the ops that servers need for their tables, most of them; double inputs, which tfjs lacks, aside. */
 import * as tf from '@tensorflow/tfjs';
+import type { OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
 import type { Random } from '../../helpers/random.js';
 import type { HostileTensors } from './tensors.js';
 
@@ -12,15 +13,19 @@ const ROWS: readonly (readonly [outputs: number, name: string])[] = [
 export const SERVER_TABLE_NAMES: readonly string[] = [...ROWS.map(([, name]) => name), 'EmbeddingHold'];
 
 export interface ServerTableCall {
+  readonly name: string;
   readonly inputs: tf.Tensor[];
+  readonly attributes: OpAttribute[];
   readonly outputs: number;
+  readonly written: number;
 }
 
-/** `other`: a matrix of any shape. */
+/** `other`: a matrix of any shape. `ofInt`: the type of attributes that are numbers. */
 export function serverTableCall(
   name: string,
   random: Random,
   tensors: HostileTensors,
+  ofInt: number,
   [table, other]: readonly [tf.Tensor, tf.Tensor],
 ): ServerTableCall {
   const [rows, width] = table.shape as [number, number];
@@ -29,8 +34,10 @@ export function serverTableCall(
   const second = random.pick([table, other, rows * width === 0 ? other : tensors.floats(rows, width)]);
   if (name === 'EmbeddingHold') {
     const inputs = [table, second, table].slice(0, random.whole(1, 4));
-    return { inputs, outputs: inputs.length };
+    const attributes = [{ name: 'N', type: ofInt, value: inputs.length }];
+    return { name, inputs, attributes, outputs: inputs.length, written: 0 };
   }
   const outputs = ROWS.find(([, each]) => each === name)![0];
-  return { inputs: name === 'EmbeddingReadRows' ? [table, row(), row()] : [table, second], outputs };
+  const inputs = name === 'EmbeddingReadRows' ? [table, row(), row()] : [table, second];
+  return { name, inputs, attributes: [], outputs, written: 0 };
 }
