@@ -1,6 +1,7 @@
 /** What a report tells of a step on servers. */
 import type { PlanEmbeddingArgs } from '../../src/partition/index.js';
 import { planEmbedding } from '../../src/partition/index.js';
+import { readReportNetwork } from '../../src/report/cluster.js';
 import { makeReport } from '../../src/report/report.js';
 import { expectError } from '../helpers/errors.js';
 import { busyCounters, sourceOf } from './report_sources.js';
@@ -87,7 +88,7 @@ describe('A report on servers', () => {
     const text = String(report);
     expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(120);
     const title = '2 servers, 2 clients, links of 1.00 GB/s and 100 us, pooled rows and gradients as float32';
-    expect(text.replace(/\n +/g, ' ')).toContain(`On servers: ${title}, batch 32 of each client`);
+    expect(text.replace(/\n +/g, ' ')).toContain(`\n\nOn servers: ${title}, batch 32 of each client`);
     expect(text).toContain('counted on this machine: 12.3 ms for a lookup call, 21.0 ms for an update');
     expect(text).toMatch(/\n {5}0 +64\.0 kB +0 B /);
     const page = report.toHTML();
@@ -106,6 +107,22 @@ describe('A report on servers', () => {
       Array.from({ length: 16 }, (_, place) => 32 - place),
     );
     expect(many.toHTML()).toContain('A step of one client, the 16 busiest of 33 servers');
+    // Of equal ones the first.
+    const even = tables.map(({ inputDim }) => ({ inputDim, outputDim: 4 }));
+    const equal = String(makeReport(sourceOf({ tables: even, worldSize: 33 }), { network: NETWORK })).split('\n');
+    const end = equal.indexOf('the 16 busiest of 33 servers');
+    expect(equal.slice(end - 16, end).map((line) => Number(line.trim().split(' ')[0]))).toEqual(
+      Array.from({ length: 16 }, (_, place) => place),
+    );
+  });
+
+  it('has 1 to 65536 servers, as many as there are devices by default', () => {
+    const read = (servers?: number): number | undefined => readReportNetwork({ ...NETWORK, servers }, 7)?.servers;
+    expect([read(), read(1), read(65536)]).toEqual([7, 1, 65536]);
+    for (const servers of [0, -1, 1.5, 65537]) {
+      expectError(() => read(servers), 'ValueError', 'network.servers', String(servers));
+    }
+    expect(readReportNetwork(null, 7)).toBeNull();
   });
 
   it('needs a plan', () => {

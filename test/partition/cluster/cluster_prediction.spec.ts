@@ -3,6 +3,7 @@ import type { ClusterPrediction } from '../../../src/partition/cluster/cluster_d
 import { predictCluster, type ClusterArgs } from '../../../src/partition/cluster/cluster_prediction.js';
 import { readNetwork, type PlanNetworkArgs } from '../../../src/partition/cluster/network.js';
 import type { ServerCalls, ServerLoad } from '../../../src/partition/cluster/server_load.js';
+import { expectError } from '../../helpers/errors.js';
 import { planEmbedding, type PlanEmbeddingArgs } from '../../../src/partition/index.js';
 
 const NO_CALLS: ServerCalls = { ids: 0, rowSplits: 0, weights: 0, rows: 0, copiesIn: 0, copiesOut: 0, memoryBytes: 0 };
@@ -22,6 +23,15 @@ function predicted(
   const asked = readNetwork({ ...NETWORK, ...network });
   return predictCluster({ network: asked, loads, memory, hostBandwidth: 1e9 / 3, rounds: 1, ...changes });
 }
+
+describe('The network of a plan', () => {
+  it('has 1 to 65536 clients', () => {
+    for (const clients of [1, 65536]) expect(readNetwork({ ...NETWORK, clients }).clients).toBe(clients);
+    for (const clients of [0, 65537, 1.5]) {
+      expectError(() => readNetwork({ ...NETWORK, clients }), 'ValueError', 'network.clients', String(clients));
+    }
+  });
+});
 
 describe('A step on servers', () => {
   it('is latency, packing, link and work in a row where a call is small', () => {
@@ -62,6 +72,12 @@ describe('A step on servers', () => {
     expect(updateSeconds).toBeCloseTo(seconds, 12);
     expect(slowest).toBe(1);
     expect(calls).toBe(6);
+  });
+
+  it('calls overlap as often as the server with most of them is asked', () => {
+    const { lookupSeconds } = predicted([load({ rows: 1e6 }), load({ rows: 8e6 }), load({})]);
+    // 18 ms of the client, 9 of its link, 16 of the larger server; 4 calls.
+    expect(lookupSeconds).toBeCloseTo(0.02 + 0.018 + (0.009 + 0.016) / 4, 12);
   });
 
   it('clients wait for their own steps until a server has no time left', () => {

@@ -110,6 +110,11 @@ describe('The load of a server', () => {
       expect(lookup.copiesIn + lookup.copiesOut).toBe(0);
       expect(update.copiesOut).toBeCloseTo(rows * (4 + 2 * 6), 9);
       expect(update.copiesIn).toBeCloseTo(2 * update.copiesOut, 9);
+      // 12 ids and 8 bags of the part, 8 empty bags of half of the other table; then the rows of both parts.
+      const part = 4 * (12 * (1 + 6 * 1.75) + 8 * 6 + 8 * 8);
+      const rest = 4 * 2 * rows * (1 + 6 * 1.75 + 6);
+      expect(lookup.memoryBytes).toBeCloseTo(part, 9);
+      expect(update.memoryBytes).toBeCloseTo(2 * (part + rest), 9);
     }
     const empty = loadsOf({
       tables: [{ inputDim: 2, outputDim: 6 }],
