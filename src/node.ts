@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { registerBroadcastKernels, registerDenseKernels } from './backends/cpu/dense_kernels.js';
+import { registerCluster } from './backends/cluster/register.js';
 import { addonPath, loadAddon } from './backends/native/addon.js';
 import { unbuiltTfjsNode } from './backends/native/unbuilt_tfjs_node.js';
 import { registerNativeKernels } from './backends/native/register.js';
@@ -17,6 +18,8 @@ import { captureSteps } from './capture/capture.js';
 import { warnOnce } from './base/warn_once.js';
 
 export * from './index_node.js';
+export { Cluster, cluster, connectCluster, type ClusterCounters, type ConnectedServer } from './report/tf_cluster.js';
+export type { ConnectClusterArgs } from './backends/cluster/settings.js';
 
 restoreLegacyUtil();
 
@@ -44,6 +47,7 @@ setPlatform({
   }),
 });
 
+registerCluster();
 registerDenseKernels();
 registerBroadcastKernels();
 

@@ -4,15 +4,24 @@ import { asOwn } from './engine/own_functions.js';
 
 const MARK = Symbol.for('tfjs-embeddings.removedBackends');
 
-/** Calls `listener` with the name of each backend that was removed. Once per engine: false where there is one already. */
-export function afterBackendRemoval(listener: (name: string) => void): boolean {
-  const engine = tf.engine() as unknown as { removeBackend(name: string): void; [MARK]?: true };
-  if (engine[MARK] === true) return false;
-  engine[MARK] = true;
+type Listener = (name: string) => void;
+
+/**
+ * Calls `listener` with the name of each backend that was removed. Once per engine for each `owner`: false where it has a
+ * listener already, that of another copy of this package.
+ */
+export function afterBackendRemoval(owner: string, listener: Listener): boolean {
+  const engine = tf.engine() as unknown as { removeBackend: Listener; [MARK]?: Map<string, Listener> };
+  const known = engine[MARK];
+  if (known?.has(owner) === true) return false;
+  const listeners = known ?? new Map<string, Listener>();
+  listeners.set(owner, listener);
+  if (known !== undefined) return true;
+  engine[MARK] = listeners;
   const { removeBackend } = engine;
   engine.removeBackend = asOwn((name: string): void => {
     removeBackend.call(engine, name);
-    listener(name);
+    for (const each of listeners.values()) each(name);
   });
   return true;
 }

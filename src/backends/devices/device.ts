@@ -93,8 +93,23 @@ export interface EntryAt {
   readonly ofRows: boolean;
 }
 
+/** A buffer as others know it. */
+export interface BufferName {
+  /** Of the table or slot, and of the part of it. */
+  readonly name: string;
+  /** Where others were to make it, and have not: whether it is made now. */
+  readonly isMadeLate: boolean;
+}
+
 export type Command =
-  | { readonly op: 'allocate'; readonly buffer: number; readonly part: FilledPart; readonly fill: Fill }
+  | {
+      readonly op: 'allocate';
+      readonly buffer: number;
+      readonly part: FilledPart;
+      readonly fill: Fill;
+      /** What others may know it by; absent: nobody else is to know it. */
+      readonly known?: BufferName;
+    }
   | { readonly op: 'free'; readonly buffer: number }
   /** Makes `buffer` a copy of `from`. */
   | { readonly op: 'copy'; readonly buffer: number; readonly from: number }
@@ -152,7 +167,7 @@ export type Command =
       readonly order: number | null;
     };
 
-export type DeviceKind = 'worker' | 'inline';
+export type DeviceKind = 'worker' | 'inline' | 'server';
 export type FaultName = 'terminate' | 'kernelError' | 'outOfMemory' | 'hang';
 export const FAULT_NAMES: readonly FaultName[] = ['terminate', 'kernelError', 'outOfMemory', 'hang'];
 

@@ -104,7 +104,7 @@ export class DevicesBackend implements Devices, Tables {
     const owner = this.deviceTable(table)!;
     const layout = slotLayout(owner.layout, columnsOf(shape));
     const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const, owner: owner.owner };
-    const tensor = this.tensorOf(DeviceTable.make(this.machine, form, { kind: 'constant', value }));
+    const tensor = this.tensorOf(DeviceTable.make(this.machine, form, { kind: 'constant', value }, 'made late'));
     const variable = tf.variable(tensor, false);
     tensor.dispose();
     this.remember(variable, form);
@@ -130,8 +130,9 @@ export class DevicesBackend implements Devices, Tables {
     if (known !== null && sameLayout(known.layout, layout)) return;
     const table = DeviceTable.make(this.machine, form, ZEROS);
     try {
-      if (known === null) table.write(0, this.localValues(variable));
-      else table.copyRows(known);
+      if (known !== null) table.copyRows(known);
+      // What others have made has its values already.
+      else if (!this.machine.form.isShared) table.write(0, this.localValues(variable));
     } catch (error) {
       table.free();
       throw error;
@@ -353,7 +354,7 @@ export class DevicesBackend implements Devices, Tables {
       this.place(tensor, { layout });
       return this.deviceTable(tensor)!;
     }
-    const copy = DeviceTable.make(this.machine, { ...table.form, layout }, ZEROS);
+    const copy = DeviceTable.make(this.machine, { ...table.form, layout }, ZEROS, 'passing');
     passing.push(copy);
     copy.copyRows(table);
     return copy;
@@ -395,9 +396,9 @@ export class DevicesBackend implements Devices, Tables {
     this.place(variable);
     const table = this.deviceTable(variable)!;
     if (table.refCount === 1) return table;
-    const copy = table.copy();
-    this.assign(variable, copy);
-    return copy;
+    const own = table.takenOver();
+    this.assign(variable, own);
+    return own;
   }
 
   private assign(variable: tf.Variable, table: DeviceTable): void {

@@ -1,6 +1,6 @@
 /** What commands read and write: ids and rows in the exchange memory, and rows in tensors that TensorFlow shares. */
 import { RuntimeError, described } from '../../base/errors.js';
-import type { HostBags } from '../kernel_set.js';
+import type { BagOptions, HostBags } from '../kernel_set.js';
 import type { Addon } from '../native/addon.js';
 import { CsrBuckets } from './csr_buckets.js';
 import type { BagsAt, EntryAt, ExchangeMemory, RowsAt, SharedRowsAt } from './device.js';
@@ -21,7 +21,7 @@ export class Operands {
   readonly scratch = new Scratch();
 
   constructor(
-    private readonly exchange: () => Pick<ExchangeMemory, 'floats' | 'ints'>,
+    readonly exchange: () => Pick<ExchangeMemory, 'floats' | 'ints'>,
     /** null where there is no addon. */
     private readonly sharing: Sharing | null,
   ) {}
@@ -118,12 +118,24 @@ export function gather(
   }
 }
 
+/** A use of a table in a step. */
+export interface UseForm {
+  readonly options: BagOptions;
+  readonly isWeighted: boolean;
+  /** Its gradient is one of rows already: bags are single ids that occur once. */
+  readonly ofRows: boolean;
+}
+
+export function useForm({ options, ofRows }: EntryAt, { weights }: HostBags): UseForm {
+  return { options, ofRows, isWeighted: weights !== null };
+}
+
 /** Whether uses of a table can be one batch: of bags, under the same options, all with weights or none. */
-export function areAlike(entries: readonly EntryAt[], parts: readonly HostBags[]): boolean {
-  const [{ options }] = entries as [EntryAt];
-  return entries.every((entry, i) => {
-    const { combiner, outOfRange, maxNorm } = entry.options;
+export function areAlike(uses: readonly UseForm[]): boolean {
+  const [first] = uses as [UseForm];
+  const { options } = first;
+  return uses.every(({ options: { combiner, outOfRange, maxNorm }, isWeighted, ofRows }) => {
     const isSame = combiner === options.combiner && outOfRange === options.outOfRange && maxNorm === options.maxNorm;
-    return isSame && !entry.ofRows && (parts[i]!.weights === null) === (parts[0]!.weights === null);
+    return isSame && !ofRows && isWeighted === first.isWeighted;
   });
 }

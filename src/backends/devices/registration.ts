@@ -90,7 +90,7 @@ export class DevicesRegistration<Settings> {
     };
     addBackend(name, backend);
     const register = (): boolean => tf.registerBackend(name, () => this.start(), PRIORITY);
-    const isFirst = afterBackendRemoval((removed) => {
+    const isFirst = afterBackendRemoval(name, (removed) => {
       const { running } = this;
       if (running?.host === removed) running.machine.loseHost(removed);
       if (removed !== name) return;

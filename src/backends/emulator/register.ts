@@ -20,6 +20,7 @@ const registration = new DevicesRegistration<EmulatorSettings>({
     const form = {
       backend: BACKEND_NAME,
       capacity: new Array<number | null>(count).fill(capacity),
+      isShared: false,
       nameOf: (device: number) => `device ${device}`,
       afterFault: `Tables on the devices are lost. tf.removeBackend('${BACKEND_NAME}') and tf.setBackend start new devices.`,
     };

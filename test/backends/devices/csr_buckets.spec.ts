@@ -5,7 +5,8 @@ import { partitionCsr } from '../../../src/backends/reference/partition_csr.js';
 import { roundUp, type CsrFeature, type CsrParts } from '../../../src/backends/sparse_core.js';
 import type { Quantization } from '../../../src/backends/quantize.js';
 import type { Command, CsrAt, EntryAt, SharedRowsAt } from '../../../src/backends/devices/device.js';
-import { DeviceProgram } from '../../../src/backends/emulator/devices/device_program.js';
+import { DeviceProgram } from '../../../src/backends/devices/device_program.js';
+import { Operands } from '../../../src/backends/devices/operands.js';
 import { InlineExchange } from '../../../src/backends/devices/exchange_memory.js';
 import { expectClose } from '../../helpers/tensors.js';
 import { Random } from '../../helpers/random.js';
@@ -68,12 +69,7 @@ class Bench {
     readonly table: Float32Array,
   ) {
     this.exchange.reserve(WORDS);
-    this.program = new DeviceProgram(
-      referenceKernels,
-      () => this.exchange,
-      () => undefined,
-      null,
-    );
+    this.program = new DeviceProgram(referenceKernels, new Operands(() => this.exchange, null));
     let next = 0;
     const put = (values: Int32Array | Float32Array): number => {
       const at = next;

@@ -2,13 +2,16 @@
 import type { LayoutShard, TableLayout } from '../../../partition/table_layout.js';
 import { rowBlocks } from '../../../base/row_blocks.js';
 import type { Fill } from '../../fill.js';
-import type { Command, TableAt } from '../device.js';
+import type { BufferName, Command, TableAt } from '../device.js';
 import type { MemoryKind } from './traffic_stats.js';
 import type { Machine } from './machine.js';
 
 const BYTES = 4;
 /** Words that one round of reading or writing moves. */
 const ROUND_WORDS = 2 ** 20;
+
+/** `made late`: where others were to make it and have not, it is made; `passing`: for a call, unknown to others. */
+type TableUse = 'kept' | 'made late' | 'passing';
 
 export type TableForm = Pick<DeviceTable, 'name' | 'shape' | 'layout' | 'role' | 'owner'>;
 
@@ -28,9 +31,21 @@ export class DeviceTable {
   ) {}
 
   /** Takes memory on the devices. Throws ValueError, and takes nothing, where it does not fit. */
-  static make(machine: Machine, form: TableForm, fill: Fill | DeviceTable): DeviceTable {
+  static make(machine: Machine, form: TableForm, fill: Fill | DeviceTable, use: TableUse = 'kept'): DeviceTable {
     const { name, shape, layout, role, owner } = form;
     const table = new DeviceTable(machine, name, shape, layout, role, owner);
+    machine.tables.add(table);
+    try {
+      table.allocate(fill, use);
+    } catch (error) {
+      table.free();
+      throw error;
+    }
+    return table;
+  }
+
+  private allocate(fill: Fill | DeviceTable, use: TableUse): void {
+    const { machine, name, layout } = this;
     const wishes = layout.shards.filter(({ inHost }) => !inHost);
     machine.memory.check(
       name,
@@ -49,13 +64,18 @@ export class DeviceTable {
       const command: Command =
         fill instanceof DeviceTable
           ? { op: 'copy', buffer, from: fill.buffers[place]! }
-          : { op: 'allocate', buffer, part, fill };
+          : { op: 'allocate', buffer, part, fill, ...this.known(shard, use) };
       machine.post(device, [command]);
-      table.buffers.push(buffer);
-      machine.memory.take(device, table.kindOf(shard), bytesOf(shard));
+      this.buffers.push(buffer);
+      machine.memory.take(device, this.kindOf(shard), bytesOf(shard));
     });
-    machine.tables.add(table);
-    return table;
+  }
+
+  /** The table's name, and which rows and columns of it a shard has: another cut has other names. */
+  private known({ rows, columns }: LayoutShard, use: TableUse): { readonly known?: BufferName } {
+    if (use === 'passing') return {};
+    const name = `${this.name}/rows${rows.first}+${rows.step}x${rows.count}/columns${columns.join('-')}`;
+    return { known: { name, isMadeLate: use === 'made late' } };
   }
 
   get form(): TableForm {
@@ -63,16 +83,22 @@ export class DeviceTable {
     return { name, shape, layout, role, owner };
   }
 
-  /** The same values in buffers of their own. */
-  copy(): DeviceTable {
-    return DeviceTable.make(this.machine, this, this);
+  /**
+   * The same data under another name: they stay where they are, as others may know their place, and who held them before
+   * has a copy.
+   */
+  takenOver(): DeviceTable {
+    const taken = DeviceTable.make(this.machine, this, this);
+    [taken.buffers, this.buffers] = [this.buffers, taken.buffers];
+    return taken;
   }
 
   /** Frees the memory. */
   free(): void {
     if (!this.machine.tables.delete(this)) return;
-    this.layout.shards.forEach((shard, place) => {
-      this.machine.release(shard.device, this.buffers[place]!);
+    this.buffers.forEach((buffer, place) => {
+      const shard = this.layout.shards[place]!;
+      this.machine.release(shard.device, buffer);
       this.machine.memory.give(shard.device, this.kindOf(shard), bytesOf(shard));
     });
     this.buffers = [];

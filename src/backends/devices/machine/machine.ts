@@ -21,6 +21,8 @@ export interface MachineForm {
   readonly backend: string;
   /** Bytes of the memory of each; null: no limit. */
   readonly capacity: readonly (number | null)[];
+  /** Whether tables were made by others, with values that count. */
+  readonly isShared: boolean;
   /** How errors name a device. */
   nameOf(device: number): string;
   /** What brings devices back after a fault, as a sentence. */
@@ -148,6 +150,32 @@ export class Machine {
   close(): Promise<void> {
     this.closed ??= Promise.all(this.set.devices.map((device) => device.close())).then(() => this.releaseNeeded());
     return this.closed;
+  }
+
+  /**
+   * Lets `work` bring tables back after a fault: devices take commands again while it runs, and go on doing so where it
+   * ends well.
+   */
+  recover<T>(work: () => T): T {
+    const { fault } = this;
+    this.fault = this.lostHost;
+    try {
+      return work();
+    } catch (error) {
+      this.fault ??= fault;
+      throw error;
+    }
+  }
+
+  /** Tables are not what they should be, for this reason: no call is answered before `recover`. */
+  distrust(received: string): void {
+    this.releaseNeeded();
+    const { afterFault } = this.form;
+    this.fault = this.lostHost ?? new RuntimeError('tables', 'tables that count', described(received), afterFault);
+  }
+
+  get isFaulty(): boolean {
+    return this.fault !== null;
   }
 
   /** The backend for dense ops is gone: neither its tensors nor new ones can be used any more. */

@@ -2,7 +2,8 @@
 import type { KernelInfo, KernelSet } from '../../kernel_set.js';
 import type { Addon } from '../../native/addon.js';
 import { DeviceFault, type Command, type Device, type ExchangeMemory, type FaultName } from '../../devices/device.js';
-import { DeviceProgram } from './device_program.js';
+import { DeviceProgram } from '../../devices/device_program.js';
+import { Operands } from '../../devices/operands.js';
 
 const FAULT_TEXTS: Readonly<Record<FaultName, string>> = {
   terminate: 'it was terminated',
@@ -22,12 +23,7 @@ export class InlineDevice implements Device {
     exchange: ExchangeMemory,
     addon: Addon | null,
   ) {
-    this.program = new DeviceProgram(
-      set,
-      () => exchange,
-      () => undefined,
-      addon,
-    );
+    this.program = new DeviceProgram(set, new Operands(() => exchange, addon));
   }
 
   get kernels(): KernelInfo {

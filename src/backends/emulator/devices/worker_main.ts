@@ -10,7 +10,8 @@ import { adoptModule } from '../../wasm/module.js';
 import { WasmKernelSet } from '../../wasm/wasm_kernel_set.js';
 import type { KernelSet } from '../../kernel_set.js';
 import type { FaultName } from '../../devices/device.js';
-import { DeviceProgram } from './device_program.js';
+import { DeviceProgram } from '../../devices/device_program.js';
+import { Operands } from '../../devices/operands.js';
 import { SharedView } from '../../devices/exchange_memory.js';
 import { WorkerControl } from './worker_control.js';
 import type {
@@ -55,12 +56,8 @@ class WorkerProgram {
     const { addonPath } = kernels;
     this.addon = addonPath === null ? null : this.loadAddon(addonPath, threads);
     this.kernels = this.make(kernels);
-    this.program = new DeviceProgram(
-      this.kernels,
-      () => this.exchange,
-      () => this.control.progress(),
-      this.addon,
-    );
+    const operands = new Operands(() => this.exchange, this.addon);
+    this.program = new DeviceProgram(this.kernels, operands, () => this.control.progress());
     this.control.ready();
   }
 

@@ -4,7 +4,7 @@ import type { FaultName } from '../../../../src/backends/devices/device.js';
 import { makeDevices } from '../../../../src/backends/emulator/devices/device_set.js';
 import { ready } from '../../../../src/backends/wasm/module.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
-import { runAll, thrown } from './device_script.js';
+import { runAll, thrown } from '../../devices/device_script.js';
 
 export interface PageReport {
   readonly inlineBecause: string | null;

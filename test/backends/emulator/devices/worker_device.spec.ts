@@ -5,7 +5,7 @@ import { DeviceFault, type Command, type DeviceSet } from '../../../../src/backe
 import { makeDevices } from '../../../../src/backends/emulator/devices/device_set.js';
 import { WORKER_SOURCE } from '../../../../src/backends/emulator/devices/worker_source.js';
 import { skipOrFail } from '../../../helpers/backends.js';
-import { runAll, thrown } from './device_script.js';
+import { runAll, thrown } from '../../devices/device_script.js';
 
 const open: DeviceSet[] = [];
 

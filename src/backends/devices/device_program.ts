@@ -1,7 +1,7 @@
 /** What a device runs: commands on its buffers and on the exchange memory, by the kernels of one implementation. */
-import { RuntimeError, described } from '../../../base/errors.js';
-import { placeFor, type Place } from '../../cpu/place.js';
-import { fillPart } from '../../fill.js';
+import { RuntimeError, described } from '../../base/errors.js';
+import { placeFor, type Place } from '../cpu/place.js';
+import { fillPart } from '../fill.js';
 import {
   IdOutOfRange,
   SINGLE_ROW,
@@ -9,13 +9,13 @@ import {
   type HostStep,
   type HostTable,
   type KernelSet,
-} from '../../kernel_set.js';
-import { occurrenceRounds } from '../../../ids/occurrence_rounds.js';
-import { withoutDecay } from '../../../rules/hyper.js';
-import { quantize } from '../../quantize.js';
-import type { Command, EntryAt, ExchangedTableAt, ExchangeMemory, RowsAt, TableAt } from '../../devices/device.js';
-import { DistinctIds } from '../../devices/distinct_ids.js';
-import { areAlike, gather, Operands, spread, type PartOfBags, type Sharing } from '../../devices/operands.js';
+} from '../kernel_set.js';
+import { occurrenceRounds } from '../../ids/occurrence_rounds.js';
+import { withoutDecay } from '../../rules/hyper.js';
+import { quantize } from '../quantize.js';
+import type { Command, EntryAt, ExchangedTableAt, RowsAt, TableAt } from './device.js';
+import { DistinctIds } from './distinct_ids.js';
+import { areAlike, gather, spread, useForm, type Operands, type PartOfBags } from './operands.js';
 
 type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
 
@@ -31,18 +31,13 @@ type Uses = Pick<HostStep, 'gradient' | 'bags' | 'options' | 'useStarts'>;
 export class DeviceProgram {
   private readonly buffers = new Map<number, Place>();
   private readonly distinct = new DistinctIds();
-  private readonly operands: Operands;
 
   /** `progress` is called now and then during commands that take long. */
   constructor(
     private readonly kernels: KernelSet,
-    private readonly exchange: () => Pick<ExchangeMemory, 'floats' | 'ints'>,
-    private readonly progress: () => void,
-    /** Reads and writes shared tensors of TensorFlow; null where there is no addon. */
-    sharing: Sharing | null,
-  ) {
-    this.operands = new Operands(exchange, sharing);
-  }
+    private readonly operands: Operands,
+    private readonly progress: () => void = () => undefined,
+  ) {}
 
   run(command: Command): void {
     this.operands.scratch.reset();
@@ -76,9 +71,15 @@ export class DeviceProgram {
     this.operands.close();
   }
 
-  private allocate({ buffer, part, fill }: Op<'allocate'>): void {
-    const place = placeFor(this.kernels, part.rows * part.columns);
+  /** A buffer of so many floats, which may hold anything. */
+  hold(buffer: number, length: number): Place {
+    const place = placeFor(this.kernels, length);
     this.buffers.set(buffer, place);
+    return place;
+  }
+
+  private allocate({ buffer, part, fill }: Op<'allocate'>): void {
+    const place = this.hold(buffer, part.rows * part.columns);
     fillPart(place.view(), part, fill, this.progress);
   }
 
@@ -88,14 +89,13 @@ export class DeviceProgram {
   }
 
   private copy({ buffer, from }: Op<'copy'>): void {
-    const place = placeFor(this.kernels, this.view(from).length);
-    this.buffers.set(buffer, place);
+    const place = this.hold(buffer, this.view(from).length);
     place.view().set(this.view(from));
   }
 
   private move(command: Op<'read' | 'write'>): void {
     const { op, table, rows, where } = command;
-    const { floats, ints } = this.exchange();
+    const { floats, ints } = this.operands.exchange();
     const data = this.view(table.buffer);
     const moveRows = (first: number, count: number, place: RowsAt): void => {
       const part = data.subarray(first * table.dim, (first + count) * table.dim);
@@ -110,11 +110,11 @@ export class DeviceProgram {
 
   private copyShared({ sharedKey, words, at }: Op<'copyShared'>): void {
     const rows = { sharedKey, at: 0, stride: words };
-    this.operands.copyRows(rows, 1, words, this.exchange().floats.subarray(at, at + words));
+    this.operands.copyRows(rows, 1, words, this.operands.exchange().floats.subarray(at, at + words));
   }
 
   private lookUp({ table, bags, options, pooled, distinct, quantization }: Op<'lookUp'>): void {
-    const { ints } = this.exchange();
+    const { ints } = this.operands.exchange();
     const host = this.operands.bags(bags);
     const count = host.rowSplits.length - 1;
     const target = this.operands.room(pooled, count, table.dim);
@@ -133,13 +133,13 @@ export class DeviceProgram {
 
   private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
     const host = this.operands.bags(bags);
-    const target = this.exchange().floats.subarray(out, out + host.values.length);
+    const target = this.operands.exchange().floats.subarray(out, out + host.values.length);
     const pooled = this.operands.compact(gradient, host, table.dim);
     this.kernels.weightsGradient(this.table(table), pooled, host, options, target);
   }
 
   private rowGradients({ table, entries, room, out }: Op<'rowGradients'>): void {
-    const { floats, ints } = this.exchange();
+    const { floats, ints } = this.operands.exchange();
     let count = 0;
     for (const { ids, gradients } of entries.map((entry) =>
       this.rowsOf(table, entry, this.operands.bags(entry.bags)),
@@ -173,7 +173,7 @@ export class DeviceProgram {
       const [bags] = parts as [PartOfBags];
       return { gradient: this.operands.compact(gradient, bags, table.dim), bags, options, useStarts: null };
     }
-    if (areAlike(entries, parts)) return this.inOne(entries, parts, table.dim);
+    if (areAlike(entries.map((entry, i) => useForm(entry, parts[i]!)))) return this.inOne(entries, parts, table.dim);
     const { ids, gradients } = united(entries.map((entry, i) => this.rowsOf(table, entry, parts[i]!)));
     return this.single(ids, gradients);
   }
@@ -183,7 +183,7 @@ export class DeviceProgram {
     const [entry] = entries as [EntryAt];
     const bags = this.operands.bags(entry.bags);
     const gradient = this.operands.compact(entry.gradient, bags, table.dim);
-    const places = this.exchange().ints.subarray(order, order + bags.rowSplits.length - 1);
+    const places = this.operands.exchange().ints.subarray(order, order + bags.rowSplits.length - 1);
     const rounds = occurrenceRounds([{ ...bags, gradient, order: places }], entry.options.combiner, table.dim);
     // Without ids there is a step all the same: rows that were not looked up may move.
     if (rounds.length === 0) return [this.single(new Int32Array(0), new Float32Array(0))];
@@ -236,7 +236,7 @@ export class DeviceProgram {
   private table(table: TableAt | ExchangedTableAt): HostTable {
     const { rows, dim } = table;
     if ('buffer' in table) return { data: this.view(table.buffer), rows, dim };
-    return { data: this.exchange().floats.subarray(table.at, table.at + rows * dim), rows, dim };
+    return { data: this.operands.exchange().floats.subarray(table.at, table.at + rows * dim), rows, dim };
   }
 }
 

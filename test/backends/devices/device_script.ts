@@ -1,7 +1,7 @@
 /** A short run on a device, with every kind of command. */
-import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
-import type { Command, Device, ExchangeMemory, PlainBagsAt } from '../../../../src/backends/devices/device.js';
-import { Random } from '../../../helpers/random.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
+import type { Command, Device, ExchangeMemory, PlainBagsAt } from '../../../src/backends/devices/device.js';
+import { Random } from '../../helpers/random.js';
 
 const [ROWS, DIM, BATCH, IDS] = [50, 6, 40, 300];
 const WORDS = 20_000;

@@ -1,10 +1,11 @@
 /** Buffers of a device: what is freed is gone, and its memory is used again. */
-import { referenceKernels } from '../../../../src/backends/reference/reference_kernel_set.js';
-import type { Command } from '../../../../src/backends/devices/device.js';
-import { DeviceProgram } from '../../../../src/backends/emulator/devices/device_program.js';
-import { InlineExchange } from '../../../../src/backends/devices/exchange_memory.js';
-import type { KernelSet } from '../../../../src/backends/kernel_set.js';
-import { RuntimeError } from '../../../../src/base/errors.js';
+import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
+import type { Command } from '../../../src/backends/devices/device.js';
+import { DeviceProgram } from '../../../src/backends/devices/device_program.js';
+import { Operands } from '../../../src/backends/devices/operands.js';
+import { InlineExchange } from '../../../src/backends/devices/exchange_memory.js';
+import type { KernelSet } from '../../../src/backends/kernel_set.js';
+import { RuntimeError } from '../../../src/base/errors.js';
 
 const [ROWS, DIM] = [6, 4];
 const PART = { firstRow: 0, rowStep: 1, rows: ROWS, firstColumn: 0, columns: DIM };
@@ -41,12 +42,7 @@ describe('DeviceProgram', () => {
     const { kernels, held } = counted();
     const exchange = new InlineExchange();
     exchange.reserve(100);
-    const program = new DeviceProgram(
-      kernels,
-      () => exchange,
-      () => undefined,
-      null,
-    );
+    const program = new DeviceProgram(kernels, new Operands(() => exchange, null));
     return { program, held, exchange };
   }
 

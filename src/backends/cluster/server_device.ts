@@ -1,0 +1,340 @@
+/** A device that is a TensorFlow server with our ops: a list of commands is a call, or few. */
+import { RuntimeError, described } from '../../base/errors.js';
+import {
+  DeviceFault,
+  type Command,
+  type Device,
+  type EntryAt,
+  type ExchangedTableAt,
+  type ExchangeMemory,
+  type FaultName,
+  type TableAt,
+} from '../devices/device.js';
+import { DistinctIds } from '../devices/distinct_ids.js';
+import { firstOutOfRange } from '../devices/exchange/place_ids.js';
+import { Operands, useForm, type Sharing, type UseForm } from '../devices/operands.js';
+import type { BagOptions, HostBags, KernelInfo } from '../kernel_set.js';
+import { quantize } from '../quantize.js';
+import { CommandNodes, type TableNode } from './command_nodes.js';
+import { readOnlyError } from './read_only.js';
+import { ServerCall } from './server_call.js';
+import { ServerError, type ServerSession } from './server_session.js';
+import type { Variables } from './variables.js';
+
+type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
+
+/** Bytes of a call of lookups, beyond which the next one begins: messages of this size overlap best. */
+const LOOKUP_BYTES = 1.5 * 2 ** 20;
+/** A little less than what protocol buffers can hold. */
+const MOST_BYTES = 2 ** 31 - 2 ** 20;
+
+/** Commands of one of these kinds that are posted together run at the same time; others wait for those before them. */
+const TOGETHER: ReadonlySet<Command['op']> = new Set(['allocate', 'free', 'read', 'write', 'lookUp', 'step']);
+
+export interface ServerDeviceParts {
+  readonly index: number;
+  readonly session: ServerSession;
+  readonly variables: Variables;
+  readonly exchange: ExchangeMemory;
+  /** Shares tensors of TensorFlow in this process. */
+  readonly sharing: Sharing;
+  /** What runs on the server. */
+  readonly kernels: KernelInfo;
+  /** Pooled rows and gradients travel as float16. */
+  readonly isHalf: boolean;
+  /** Steps and writes are refused. */
+  readonly isReadOnly: boolean;
+}
+
+export class ServerDevice implements Device {
+  readonly kind = 'server';
+  private readonly operands: Operands;
+  private readonly nodes: CommandNodes;
+  private readonly distinct = new DistinctIds();
+  /** Of the commands that are being collected. */
+  private calls: ServerCall[] = [];
+  /** How often nodes of each kind are in use in them. */
+  private readonly uses = new Map<string, number>();
+  private isIdle = true;
+  private fault: DeviceFault | null = null;
+
+  constructor(private readonly parts: ServerDeviceParts) {
+    this.operands = new Operands(() => parts.exchange, parts.sharing);
+    this.nodes = new CommandNodes(parts.isHalf);
+  }
+
+  get index(): number {
+    return this.parts.index;
+  }
+
+  get kernels(): KernelInfo {
+    return this.parts.kernels;
+  }
+
+  get session(): ServerSession {
+    return this.parts.session;
+  }
+
+  get variables(): Variables {
+    return this.parts.variables;
+  }
+
+  post(commands: readonly Command[]): void {
+    if (this.fault !== null) throw this.fault;
+    if (this.isIdle) this.operands.scratch.reset();
+    this.isIdle = false;
+    let before: Command['op'] | null = null;
+    try {
+      for (const command of commands) {
+        if (command.op !== before || !TOGETHER.has(command.op)) this.start();
+        before = command.op;
+        this.add(command);
+      }
+      this.start();
+    } catch (error) {
+      throw this.faultOf(error);
+    } finally {
+      this.calls = [];
+    }
+  }
+
+  finish(): void {
+    if (this.fault !== null) throw this.fault;
+    this.isIdle = true;
+    try {
+      this.session.finish();
+    } catch (error) {
+      throw this.faultOf(error);
+    }
+  }
+
+  injectFault(fault: FaultName): void {
+    this.fault = new DeviceFault(this.index, `it failed, as a fault that was injected: ${fault}`);
+  }
+
+  /** Takes commands again after a fault. */
+  revive(): void {
+    this.fault = null;
+  }
+
+  close(): Promise<void> {
+    this.fault ??= new DeviceFault(this.index, 'it was closed');
+    this.session.close();
+    this.operands.close();
+    return Promise.resolve();
+  }
+
+  /** What went wrong, as the machine takes it; errors of arguments pass. */
+  private faultOf(error: unknown): unknown {
+    if (!(error instanceof ServerError)) return error;
+    this.fault = new DeviceFault(this.index, error.message);
+    return this.fault;
+  }
+
+  /** Starts what was collected. */
+  private start(): void {
+    const { calls } = this;
+    this.calls = [];
+    this.uses.clear();
+    this.session.start(calls);
+  }
+
+  private add(command: Command): void {
+    switch (command.op) {
+      case 'allocate':
+        this.calls.push(...this.variables.allocate(command.buffer, command.part, command.fill, command.known));
+        return;
+      case 'free':
+        return this.addCall(this.variables.free(command.buffer));
+      case 'copy':
+        return this.addCall(this.variables.copy(command.buffer, command.from));
+      case 'read':
+      case 'write':
+        return command.op === 'read' ? this.read(command) : this.write(command);
+      case 'copyShared':
+        return this.copyShared(command);
+      case 'lookUp':
+        return this.lookUp(command);
+      case 'weightsGradient':
+        return this.weightsGradient(command);
+      case 'rowGradients':
+        return this.rowGradients(command);
+      case 'step':
+        return this.step(command);
+    }
+  }
+
+  private addCall(call: ServerCall | null): void {
+    if (call !== null) this.calls.push(call);
+  }
+
+  /** The call that is being filled; a new one where it is that large already. */
+  private call(most: number): ServerCall {
+    const last = this.calls.at(-1);
+    if (last !== undefined && last.size < most) return last;
+    const call = new ServerCall();
+    this.calls.push(call);
+    return call;
+  }
+
+  /** Nodes of a kind: one set of them for each use at a time, as a place takes one value in a call. */
+  private nodesOf(key: string, make: (name: string) => ReturnType<CommandNodes['read']>): string {
+    const use = this.uses.get(key) ?? 0;
+    this.uses.set(key, use + 1);
+    return this.session.graph.once(`${key} #${use}`, make);
+  }
+
+  private table(table: TableAt | ExchangedTableAt): TableNode {
+    if ('buffer' in table) return this.variables.of(table.buffer);
+    throw onlyStacks('a lookup in the exchange memory');
+  }
+
+  private read(command: Op<'read' | 'write'>): void {
+    const { table, rows, where } = command;
+    if (!('firstRow' in command)) throw onlyStacks('rows by their numbers');
+    const of = this.table(table);
+    const n = this.nodesOf(`read ${of.values}`, (name) => this.nodes.read(name, of));
+    const call = this.call(LOOKUP_BYTES);
+    call.feed(`${n}/first`, Int32Array.of(command.firstRow), []);
+    call.feed(`${n}/rows`, Int32Array.of(rows), []);
+    const target = { ...where, sharedKey: null };
+    const put = (values: Float32Array): void => this.operands.putRows(values, target, rows, table.dim);
+    call.fetch(n, put, this.operands.room(target, rows, table.dim));
+  }
+
+  private write(command: Op<'read' | 'write'>): void {
+    if (this.parts.isReadOnly) throw readOnlyError();
+    const { table, rows, where } = command;
+    if (!('firstRow' in command)) throw onlyStacks('rows by their numbers');
+    const of = this.table(table);
+    const n = this.nodesOf(`write ${of.values}`, (name) => this.nodes.write(name, of));
+    const written = new Float32Array(rows * table.dim);
+    this.operands.copyRows({ ...where, sharedKey: null }, rows, table.dim, written);
+    const call = this.call(LOOKUP_BYTES);
+    call.feed(`${n}/rows`, written, [written.length]);
+    call.feed(`${n}/first`, Int32Array.of(command.firstRow), []);
+    call.target(n);
+  }
+
+  private copyShared({ sharedKey, words, at }: Op<'copyShared'>): void {
+    const rows = { sharedKey, at: 0, stride: words };
+    this.operands.copyRows(rows, 1, words, this.parts.exchange.floats.subarray(at, at + words));
+  }
+
+  private lookUp({ table, bags, options, pooled, distinct, quantization }: Op<'lookUp'>): void {
+    const host = this.operands.bags(bags);
+    const count = host.rowSplits.length - 1;
+    if (distinct !== null) {
+      // The caller, who gave an id, is at fault for it, not the server.
+      const outside = firstOutOfRange(host.values, table.rows, options);
+      const { ints } = this.parts.exchange;
+      ints[distinct] =
+        outside === null ? this.distinct.count(host.values, table.rows) : -1 - (host.first + outside.position);
+      if (outside !== null) return;
+    }
+    if (count * table.dim === 0) return;
+    checkSize(4 * (count * (table.dim + 1) + 2 * host.values.length));
+    const of = this.table(table);
+    const use = { options, isWeighted: host.weights !== null, ofRows: false };
+    const n = this.nodesOf(`bag ${of.values} ${keyOf(use)}`, (name) => this.nodes.lookup(name, of, use));
+    const call = this.call(LOOKUP_BYTES);
+    this.feedBags(call, n, host);
+    const put = (values: Float32Array): void => {
+      if (quantization !== null) quantize(values, quantization);
+      this.operands.putRows(values, pooled, count, table.dim);
+    };
+    const room = this.operands.room(pooled, count, table.dim);
+    call.fetch(this.nodes.pooledOf(n), put, room, this.parts.isHalf);
+  }
+
+  private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
+    const host = this.operands.bags(bags);
+    if (host.values.length === 0) return;
+    const of = this.table(table);
+    const use = { options, isWeighted: true, ofRows: false };
+    const n = this.nodesOf(`weights ${of.values} ${keyOf(use)}`, (name) => this.nodes.weightsGradient(name, of, use));
+    const call = this.call(LOOKUP_BYTES);
+    this.feedUse(call, n, host, this.operands.compact(gradient, host, table.dim), table.dim);
+    const into = this.parts.exchange.floats.subarray(out, out + host.values.length);
+    call.fetch(n, () => undefined, into);
+  }
+
+  private rowGradients({ table, entries, room, out }: Op<'rowGradients'>): void {
+    const { dim } = table;
+    const call = this.call(Infinity);
+    const found = entries.map((entry) => this.rowsOf(call, table, entry));
+    call.after(() => {
+      const { floats, ints } = this.parts.exchange;
+      let count = 0;
+      for (const { ids, gradients } of found) {
+        if (count + ids.length > room) {
+          throw new RuntimeError('room', `at least ${count + ids.length} rows`, described(`${room}`));
+        }
+        ints.set(ids, out + 1 + count);
+        floats.set(gradients, out + 1 + room + count * dim);
+        count += ids.length;
+      }
+      ints[out] = count;
+    });
+  }
+
+  /** The gradient of a use by row, which is there when the call has ended. */
+  private rowsOf(call: ServerCall, table: TableAt, entry: EntryAt): { ids: Int32Array; gradients: Float32Array } {
+    const host = this.operands.bags(entry.bags);
+    const gradients = this.operands.compact(entry.gradient, host, table.dim);
+    const rows = { ids: host.values, gradients };
+    if (entry.ofRows) return rows;
+    const of = this.table(table);
+    const use = useForm(entry, host);
+    const n = this.nodesOf(`rows ${of.values} ${keyOf(use)}`, (name) => this.nodes.rowGradients(name, of, use));
+    this.feedUse(call, n, host, gradients, table.dim);
+    call.fetch(n, (ids: Int32Array) => (rows.ids = ids));
+    call.fetch(`${n}:1`, (values: Float32Array) => (rows.gradients = values));
+    return rows;
+  }
+
+  /** Several uses of a table make one step, over the sum of their gradients. */
+  private step({ optimizer, table, slots, entries, hyper, order }: Op<'step'>): void {
+    if (this.parts.isReadOnly) throw readOnlyError();
+    if (order !== null) throw onlyStacks('a step for each occurrence');
+    const parts = entries.map(({ bags }) => this.operands.bags(bags));
+    const tables = [table.buffer, ...slots].map((buffer) => this.variables.of(buffer));
+    const uses = entries.map((entry, i) => useForm(entry, parts[i]!));
+    const key = `step ${optimizer} ${tables.map(({ values }) => values).join()} ${uses.map(keyOf).join()}`;
+    const n = this.nodesOf(key, (name) => this.nodes.step(name, optimizer, tables, uses));
+    const call = this.call(Infinity);
+    parts.forEach((host, i) => {
+      this.feedUse(call, `${n}/${i}`, host, this.operands.compact(entries[i]!.gradient, host, table.dim), table.dim);
+    });
+    call.feed(`${n}/hyper`, Float32Array.from(hyper), [hyper.length]);
+    call.target(n);
+    checkSize(call.size);
+  }
+
+  private feedBags(call: ServerCall, n: string, { values, rowSplits, weights }: HostBags): void {
+    call.feed(`${n}/values`, values, [values.length]);
+    call.feed(`${n}/splits`, rowSplits, [rowSplits.length]);
+    if (weights !== null) call.feed(`${n}/weights`, weights, [weights.length]);
+  }
+
+  private feedUse(call: ServerCall, n: string, host: HostBags, gradient: Float32Array, dim: number): void {
+    this.feedBags(call, n, host);
+    call.feed(`${n}/gradient`, gradient, [host.rowSplits.length - 1, dim], this.parts.isHalf);
+  }
+}
+
+function keyOf({ options, isWeighted, ofRows }: UseForm): string {
+  const { combiner, outOfRange, maxNorm }: BagOptions = options;
+  return `${combiner} ${outOfRange} ${maxNorm} ${isWeighted ? 'weighted' : ''} ${ofRows ? 'rows' : ''}`;
+}
+
+function checkSize(bytes: number): void {
+  if (bytes <= MOST_BYTES) return;
+  const note = 'Use smaller batches, or more servers.';
+  throw new RuntimeError('batch', `a message of at most ${MOST_BYTES} bytes to a server`, described(`${bytes}`), note);
+}
+
+/** Stacks of SparseCores lie on the emulator alone. */
+function onlyStacks(what: string): RuntimeError {
+  return new RuntimeError('command', 'a command of layers of embeddings', described(what));
+}

@@ -1,0 +1,169 @@
+/** A session on one server: groups of calls that go at the same time, group after group. */
+import { AS_WRITTEN, RunOptions, SessionConfig } from './server_messages.js';
+import type { ServerCall } from './server_call.js';
+import { constant, FLOAT, ServerGraph } from './server_graph.js';
+import type { Addon, RunResult } from '../native/addon.js';
+
+/** What the addon does for sessions. */
+export type SessionFunctions = Pick<
+  Addon,
+  'openSession' | 'extendSession' | 'closeSession' | 'startRuns' | 'finishRuns' | 'finishRunsAsync'
+>;
+
+/** Codes of TensorFlow. */
+const [DEADLINE_EXCEEDED, NOT_FOUND, ABORTED, FAILED_PRECONDITION, UNAVAILABLE] = [4, 5, 10, 9, 14];
+
+/** Why a call of a server failed. */
+export class ServerError extends Error {
+  constructor(
+    readonly code: number,
+    text: string,
+  ) {
+    super(text);
+    this.name = 'ServerError';
+  }
+
+  /** Whether the server has not heard of an op. */
+  get isUnknownOp(): boolean {
+    return this.code === NOT_FOUND && this.message.includes('Op type not registered');
+  }
+
+  /** Whether a variable is not there. */
+  get isMissing(): boolean {
+    return this.code === NOT_FOUND || this.code === FAILED_PRECONDITION;
+  }
+}
+
+/** Where a server is, and how it is called. */
+export interface ServerPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly job: string;
+  readonly task: number;
+  /** Milliseconds that a call may take. */
+  readonly timeoutMs: number;
+}
+
+interface Group {
+  readonly number: number;
+  readonly calls: readonly ServerCall[];
+}
+
+/** An address as it is written. */
+export function addressOf({ host, port }: Pick<ServerPlace, 'host' | 'port'>): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** A value that stands for none. */
+export const NO_FLOATS = 'no_floats';
+
+export class ServerSession {
+  readonly graph = new ServerGraph([constant(NO_FLOATS, FLOAT, [0], new Float32Array(0))]);
+  /** Bytes of values, without what messages add. */
+  sent = 0;
+  received = 0;
+  calls = 0;
+  private readonly config: Uint8Array;
+  private number: number;
+  private readonly options: Uint8Array;
+  private groups: Group[] = [];
+
+  /** Contacts nobody: the first call does. */
+  constructor(
+    private readonly functions: SessionFunctions,
+    readonly place: ServerPlace,
+  ) {
+    const { job, task, timeoutMs } = place;
+    this.config = SessionConfig.encode({
+      // Else the first call waits for all members of the server's cluster.
+      deviceFilters: [`/job:${job}/task:${task}`],
+      graphOptions: AS_WRITTEN,
+      operationTimeoutInMs: timeoutMs,
+    });
+    this.number = this.open();
+    this.options = RunOptions.encode({ timeoutInMs: timeoutMs });
+  }
+
+  /** Starts calls that go at the same time, after those that were started before. */
+  start(given: readonly ServerCall[]): void {
+    const calls = given.filter((call) => !call.isEmpty);
+    for (const call of given) if (call.isEmpty) call.take([], []);
+    if (calls.length === 0) return;
+    const added = this.graph.takeAdded();
+    if (added !== null) this.functions.extendSession(this.number, added.definition, added.mapped);
+    const runs = calls.map((call) => call.run(this.options));
+    const number = this.functions.startRuns(this.number, runs);
+    for (const { sent } of calls) this.sent += sent;
+    this.calls += calls.length;
+    this.groups.push({ number, calls });
+  }
+
+  /** Waits for all that was started, and hands over what came. Throws ServerError for the first call that failed. */
+  finish(): void {
+    const groups = this.groups;
+    this.groups = [];
+    let failed: ServerError | null = null;
+    for (const { number, calls } of groups) {
+      const results = this.functions.finishRuns(
+        number,
+        calls.map(({ into }) => into),
+      );
+      failed ??= this.hand(calls, results);
+    }
+    if (failed !== null) throw failed;
+  }
+
+  /** The same without waiting for it here. */
+  async finishLater(): Promise<void> {
+    const groups = this.groups;
+    this.groups = [];
+    let failed: ServerError | null = null;
+    for (const { number, calls } of groups) {
+      const results = await this.functions.finishRunsAsync(number);
+      failed ??= this.hand(calls, results);
+    }
+    if (failed !== null) throw failed;
+  }
+
+  /** One call, until it has ended. */
+  call(call: ServerCall): void {
+    this.start([call]);
+    this.finish();
+  }
+
+  /** Another session with the same graph; what was started and not finished is given up. */
+  reopen(): void {
+    this.close();
+    this.groups = [];
+    this.number = this.open();
+  }
+
+  private open(): number {
+    const { host, port } = this.place;
+    const target = `grpc://${addressOf(this.place)}`;
+    return this.functions.openSession(target, this.config, this.graph.whole(), host, port);
+  }
+
+  /** Never waits for the server. */
+  close(): void {
+    this.functions.closeSession(this.number);
+  }
+
+  private hand(calls: readonly ServerCall[], results: readonly RunResult[]): ServerError | null {
+    const wrong = results.find(({ code }) => code !== 0);
+    if (wrong !== undefined) return new ServerError(wrong.code, this.explained(wrong));
+    calls.forEach((call, i) => {
+      const { values, shapes } = results[i]!;
+      this.received += call.take(values, shapes);
+    });
+    return null;
+  }
+
+  private explained({ code, message }: RunResult): string {
+    const { timeoutMs } = this.place;
+    if (code === DEADLINE_EXCEEDED) return `no answer within ${timeoutMs} ms; whether it did the work is unknown`;
+    if (code === UNAVAILABLE) return `it is gone: ${message}`;
+    if (code === ABORTED) return `it was started anew, and its tables are lost: ${message}`;
+    return message.replace(/\.$/, '');
+  }
+}

@@ -1,0 +1,305 @@
+/**
+ * A device that is a TensorFlow server without our ops: the rows that a command needs come here, and go back where they
+ * are changed. Slower, as rows travel; steps of several clients at the same time would lose updates.
+ */
+import type { FilledPart } from '../counter_random.js';
+import { DeviceFault, type BagsAt, type Command, type Device, type FaultName } from '../devices/device.js';
+import { DeviceProgram } from '../devices/device_program.js';
+import { Operands, type PartOfBags } from '../devices/operands.js';
+import { fillPart, type Fill } from '../fill.js';
+import type { KernelInfo } from '../kernel_set.js';
+import { kernelSet } from '../registry.js';
+import { HYPER_FIELDS } from '../../rules/hyper.js';
+import { UPDATES } from '../../rules/rules.js';
+import { readOnlyError } from './read_only.js';
+import { ServerCall } from './server_call.js';
+import type { ServerDeviceParts } from './server_device.js';
+import { attribute, constant, FLOAT, INT32, node, OF_FLOATS, placeholder } from './server_graph.js';
+import { ServerError, type ServerSession } from './server_session.js';
+import type { ServerVariable, VariableValues, Variables } from './variables.js';
+
+/** Floats of one message with rows. */
+const MESSAGE_FLOATS = 2 ** 20;
+const [LAZY, IDLE_DECAY] = [HYPER_FIELDS.indexOf('lazy'), HYPER_FIELDS.indexOf('idleDecay')];
+
+const OF_ROWS = { dtype: attribute.type(FLOAT), Tindices: attribute.type(INT32) };
+
+/** Reads and writes rows of variables by ops of TensorFlow. */
+class Rows {
+  constructor(private readonly session: ServerSession) {}
+
+  /** Takes some rows of several variables in one call. */
+  read(variables: readonly ServerVariable[], rows: Int32Array): Float32Array[] {
+    const call = new ServerCall();
+    const found = variables.map((): Float32Array => new Float32Array(0));
+    variables.forEach(({ node: n, columns }, i) => {
+      const read = this.session.graph.once(`gather ${n}`, (m) => [
+        placeholder(`${m}/rows`, INT32),
+        node(m, 'ResourceGather', [n, `${m}/rows`], OF_ROWS),
+      ]);
+      call.feed(`${read}/rows`, rows, [rows.length]);
+      call.fetch(read, (values: Float32Array) => (found[i] = values), new Float32Array(rows.length * columns));
+    });
+    this.session.call(call);
+    return found;
+  }
+
+  /** The call that writes some rows of a variable. */
+  write(call: ServerCall, { node: n, columns }: ServerVariable, rows: Int32Array, values: Float32Array): void {
+    const write = this.session.graph.once(`scatter ${n}`, (m) => [
+      placeholder(`${m}/rows`, INT32),
+      placeholder(`${m}/values`, FLOAT),
+      node(m, 'ResourceScatterUpdate', [n, `${m}/rows`, `${m}/values`], OF_ROWS),
+    ]);
+    call.feed(`${write}/rows`, rows, [rows.length]);
+    call.feed(`${write}/values`, values, [rows.length, columns]);
+    call.target(write);
+  }
+}
+
+/** First values that are made here and sent. */
+export class FilledFromHere implements VariableValues {
+  private readonly rows: Rows;
+
+  constructor(private readonly session: ServerSession) {
+    this.rows = new Rows(session);
+  }
+
+  fill(variable: ServerVariable, part: FilledPart, fill: Fill): ServerCall[] {
+    const { node: n, rows, columns } = variable;
+    const zeros = this.session.graph.once(`zeros ${n}`, (m) => [
+      constant(`${m}/shape`, INT32, [2], Int32Array.of(rows, columns)),
+      constant(`${m}/zero`, FLOAT, [], new Float32Array(1)),
+      node(`${m}/values`, 'Fill', [`${m}/shape`, `${m}/zero`], {
+        T: attribute.type(FLOAT),
+        index_type: attribute.type(INT32),
+      }),
+      node(m, 'AssignVariableOp', [n, `${m}/values`], OF_FLOATS),
+    ]);
+    const first = new ServerCall();
+    first.target(zeros);
+    if (fill.kind === 'constant' && Object.is(fill.value, 0)) return [first];
+    this.session.call(first);
+    const most = Math.max(1, Math.floor(MESSAGE_FLOATS / columns));
+    for (let from = 0; from < rows; from += most) {
+      const count = Math.min(most, rows - from);
+      const values = new Float32Array(count * columns);
+      fillPart(values, { ...part, firstRow: part.firstRow + part.rowStep * from, rows: count }, fill);
+      const call = new ServerCall();
+      this.rows.write(call, variable, rangeOf(from, count), values);
+      this.session.call(call);
+    }
+    return [];
+  }
+
+  copy({ node: n }: ServerVariable, from: ServerVariable): ServerCall {
+    const call = new ServerCall();
+    call.target(
+      this.session.graph.once(`copy ${from.node} ${n}`, (m) => [
+        node(m, 'AssignVariableOp', [n, from.values], OF_FLOATS),
+      ]),
+    );
+    return call;
+  }
+}
+
+/** Operands whose ids are numbers of the rows that came here. */
+class LocalOperands extends Operands {
+  /** The rows that are here, ascending; null: ids are as they were given. */
+  rows: Int32Array | null = null;
+
+  override bags(given: BagsAt): PartOfBags {
+    const bags = super.bags(given);
+    if (this.rows === null) return bags;
+    const { rows } = this;
+    const values = bags.values.map((id) => placeOf(rows, id));
+    return { ...bags, values };
+  }
+}
+
+export class StockDevice implements Device {
+  readonly kind = 'server';
+  private readonly operands: LocalOperands;
+  private readonly program: DeviceProgram;
+  private readonly rows: Rows;
+  private fault: DeviceFault | null = null;
+
+  constructor(private readonly parts: Omit<ServerDeviceParts, 'isHalf'>) {
+    this.operands = new LocalOperands(() => parts.exchange, parts.sharing);
+    this.program = new DeviceProgram(kernelSet(), this.operands);
+    this.rows = new Rows(parts.session);
+  }
+
+  get index(): number {
+    return this.parts.index;
+  }
+
+  get kernels(): KernelInfo {
+    return this.parts.kernels;
+  }
+
+  get session(): ServerSession {
+    return this.parts.session;
+  }
+
+  get variables(): Variables {
+    return this.parts.variables;
+  }
+
+  post(commands: readonly Command[]): void {
+    if (this.fault !== null) throw this.fault;
+    try {
+      for (const command of commands) this.run(command);
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+      this.fault = new DeviceFault(this.index, error.message);
+      throw this.fault;
+    }
+  }
+
+  finish(): void {
+    if (this.fault !== null) throw this.fault;
+  }
+
+  injectFault(fault: FaultName): void {
+    this.fault = new DeviceFault(this.index, `it failed, as a fault that was injected: ${fault}`);
+  }
+
+  /** Takes commands again after a fault. */
+  revive(): void {
+    this.fault = null;
+  }
+
+  close(): Promise<void> {
+    this.fault ??= new DeviceFault(this.index, 'it was closed');
+    this.session.close();
+    this.program.close();
+    return Promise.resolve();
+  }
+
+  private run(command: Command): void {
+    const { variables, session, isReadOnly } = this.parts;
+    switch (command.op) {
+      case 'allocate':
+        for (const call of variables.allocate(command.buffer, command.part, command.fill, command.known)) {
+          session.call(call);
+        }
+        return;
+      case 'free': {
+        const call = variables.free(command.buffer);
+        if (call !== null) session.call(call);
+        return;
+      }
+      case 'copy':
+        return session.call(variables.copy(command.buffer, command.from));
+      case 'copyShared':
+        return this.program.run(command);
+      case 'read':
+      case 'write': {
+        if (command.op === 'write' && isReadOnly) throw readOnlyError();
+        const { rows, table } = command;
+        const first =
+          'firstRow' in command
+            ? rangeOf(command.firstRow, rows)
+            : this.parts.exchange.ints.slice(command.ids, command.ids + rows);
+        const local = { ...command, table: { ...table, rows }, firstRow: 0, rows };
+        return this.withRows(first, [table.buffer], command.op === 'write', () => this.program.run(local));
+      }
+      case 'lookUp':
+        if (!('buffer' in command.table)) return this.program.run(command);
+        return this.onRows(command, command.table.buffer, [], [command.bags], false);
+      case 'weightsGradient':
+        return this.onRows(command, command.table.buffer, [], [command.bags], false);
+      case 'rowGradients':
+        return this.rowGradients(command);
+      case 'step': {
+        if (isReadOnly) throw readOnlyError();
+        const bags = command.entries.map((entry) => entry.bags);
+        return this.onRows(command, command.table.buffer, command.slots, bags, movesIdleRows(command));
+      }
+    }
+  }
+
+  /** Runs a command on the rows of its ids, or on all of them. */
+  private onRows(
+    command: Extract<Command, { op: 'lookUp' | 'weightsGradient' | 'step' }>,
+    buffer: number,
+    slots: readonly number[],
+    bags: readonly BagsAt[],
+    needsAll: boolean,
+  ): void {
+    const { rows } = this.parts.variables.of(buffer);
+    const ids = needsAll ? rangeOf(0, rows) : this.idsOf(bags, rows);
+    const local = { ...command, table: { ...command.table, rows: ids.length } } as Command;
+    this.withRows(ids, [buffer, ...slots], command.op === 'step', () => {
+      this.operands.rows = ids;
+      try {
+        this.program.run(local);
+      } finally {
+        this.operands.rows = null;
+      }
+    });
+  }
+
+  private rowGradients(command: Extract<Command, { op: 'rowGradients' }>): void {
+    const { table, entries, out } = command;
+    const { ints } = this.parts.exchange;
+    const ids = this.idsOf(
+      entries.map((entry) => entry.bags),
+      table.rows,
+    );
+    this.withRows(ids, [table.buffer], false, () => {
+      this.operands.rows = ids;
+      try {
+        this.program.run({ ...command, table: { ...table, rows: ids.length } });
+      } finally {
+        this.operands.rows = null;
+      }
+    });
+    for (let i = out + 1; i <= out + ints[out]!; i++) ints[i] = ids[ints[i]!]!;
+  }
+
+  /** The distinct rows that some bags name, ascending. */
+  private idsOf(bags: readonly BagsAt[], rows: number): Int32Array {
+    this.operands.scratch.reset();
+    const found = new Set<number>();
+    for (const each of bags) for (const id of this.operands.bags(each).values) if (id >= 0 && id < rows) found.add(id);
+    return Int32Array.from(found).sort();
+  }
+
+  /** Has these rows of buffers here while `work` runs, and sends them back where they are changed. */
+  private withRows(rows: Int32Array, buffers: readonly number[], isChanged: boolean, work: () => void): void {
+    const variables = buffers.map((buffer) => this.parts.variables.of(buffer));
+    const views = variables.map(({ columns }, i) => this.program.hold(buffers[i]!, rows.length * columns));
+    try {
+      if (rows.length > 0) this.rows.read(variables, rows).forEach((values, i) => views[i]!.view().set(values));
+      work();
+      if (!isChanged || rows.length === 0) return;
+      const call = new ServerCall();
+      variables.forEach((variable, i) => this.rows.write(call, variable, rows, views[i]!.view()));
+      this.session.call(call);
+    } finally {
+      for (const buffer of buffers) this.program.run({ op: 'free', buffer });
+    }
+  }
+}
+
+function rangeOf(first: number, count: number): Int32Array {
+  return Int32Array.from({ length: count }, (_, i) => first + i);
+}
+
+/** The place of an id among ascending rows; -1: it is none of them, as it is outside the table. */
+function placeOf(rows: Int32Array, id: number): number {
+  let [low, high] = [0, rows.length - 1];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (rows[middle]! < id) low = middle + 1;
+    else high = middle;
+  }
+  return rows[low] === id ? low : -1;
+}
+
+/** Whether a step changes rows that it has no gradient for. */
+function movesIdleRows({ optimizer, hyper }: Extract<Command, { op: 'step' }>): boolean {
+  return (UPDATES[optimizer].movesIdleRows === true && hyper[LAZY] === 0) || hyper[IDLE_DECAY] !== 0;
+}

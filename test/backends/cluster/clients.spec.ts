@@ -1,0 +1,91 @@
+/** Several clients of the same servers. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { newClusterName, withCluster } from '../../helpers/servers/cluster.js';
+import { ServerProcess } from '../../helpers/servers/server_process.js';
+import { commonTable, stepUp } from './common_table.js';
+
+const PROGRAM = fileURLToPath(new URL('client_program.ts', import.meta.url));
+
+/** Another process that attaches to the table and takes steps. */
+function otherClient(ps: readonly string[], name: string, steps: number): Promise<void> {
+  const args = ['--import', 'tsx', PROGRAM, ps.join(), name, String(steps)];
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '2' },
+  });
+  let said = '';
+  child.stderr.on('data', (text: Buffer) => (said += text.toString()));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`a client ended with ${code}: ${said}`))));
+  });
+}
+
+describe('Clients of one cluster', () => {
+  let servers: ServerProcess[] = [];
+  const addresses = (): string[] => servers.map(({ port }) => `127.0.0.1:${port}`);
+
+  beforeAll(async () => {
+    servers = await Promise.all([ServerProcess.start(), ServerProcess.start()]);
+  }, 120_000);
+  afterAll(() => Promise.all(servers.map((server) => server.end())));
+
+  it('train at the same time, and no step of theirs is lost', async () => {
+    const name = newClusterName();
+    await withCluster(servers, { name }, async () => {
+      const layer = commonTable();
+      await Promise.all([otherClient(addresses(), name, 1000), otherClient(addresses(), name, 1000)]);
+      const [table] = layer.getWeights();
+      // Each step adds 1 to each number of the rows that it looks up.
+      expect(Array.from(new Set(table!.dataSync()))).toEqual([2000]);
+      layer.dispose();
+    });
+  }, 120_000);
+
+  it('find tables after who made them has gone', async () => {
+    const name = newClusterName();
+    await withCluster(servers, { name }, () => {
+      const layer = commonTable();
+      stepUp(layer, 3);
+    });
+    await withCluster(servers, { name, tables: 'attach' }, () => {
+      const layer = commonTable();
+      stepUp(layer, 2);
+      expect(Array.from(new Set(layer.getWeights()[0]!.dataSync()))).toEqual([5]);
+      layer.dispose();
+    });
+    await withCluster(servers, { name, tables: 'readOnly' }, () => {
+      const layer = commonTable();
+      expect(Array.from(new Set(layer.getWeights()[0]!.dataSync()))).toEqual([5]);
+      expect(() => stepUp(layer, 1)).toThrowError(emb.RuntimeError, /readOnly/);
+      expect(() => layer.setWeights([tf.zeros([commonTable.rows, commonTable.dim])])).toThrowError(/readOnly/);
+      expect(Array.from(new Set(layer.getWeights()[0]!.dataSync()))).toEqual([5]);
+    });
+  }, 60_000);
+
+  it('are refused, and change nothing, where tables are cut otherwise', async () => {
+    const name = newClusterName();
+    await withCluster(servers, { name }, () => {
+      stepUp(commonTable(), 1);
+    });
+    for (const other of [{ rows: 31 }, { dim: 8 }, { rowSliceThreshold: null }]) {
+      await withCluster(servers, { name, tables: 'attach' }, () => {
+        expect(() => commonTable(other))
+          .withContext(JSON.stringify(other))
+          .toThrowError(emb.RuntimeError, /common/);
+      });
+    }
+    await withCluster(servers.slice(0, 1), { name, tables: 'attach' }, () => {
+      expect(() => commonTable()).toThrowError(emb.RuntimeError, /common/);
+    });
+    await withCluster(servers, { name: newClusterName(), tables: 'attach' }, () => {
+      expect(() => commonTable()).toThrowError(emb.RuntimeError, /common/);
+    });
+    await withCluster(servers, { name, tables: 'readOnly' }, () => {
+      expect(Array.from(new Set(commonTable().getWeights()[0]!.dataSync()))).toEqual([1]);
+    });
+  }, 60_000);
+});

@@ -1,0 +1,69 @@
+/**
+ * `DistributedEmbedding` on generated uses: N servers give and train what N virtual devices do, to the bit.
+ * `CLUSTER_CASES=2000 CLUSTER_SEED=1` runs as many from that seed on.
+ */
+import { distributedCase, type DistributedCase } from '../../layers/distributed_embedding/generated_case.js';
+import { runCase, type Moment } from '../../layers/distributed_embedding/run.js';
+import { withCluster } from '../../helpers/servers/cluster.js';
+import { ServerProcess } from '../../helpers/servers/server_process.js';
+import { expectNoLeakAsync } from '../../helpers/tensors.js';
+import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
+
+const COUNT = Number(process.env['CLUSTER_CASES'] ?? 200);
+const FIRST = Number(process.env['CLUSTER_SEED'] ?? 1);
+const MOST = 4;
+
+/** Every second case runs on two servers. */
+const serversOf = (seed: number): number => (seed % 2 === 0 ? 2 : 1 + ((seed >> 1) % MOST));
+
+/** Where two runs differ in a bit. */
+function differences(actual: readonly Moment[], expected: readonly Moment[]): string[] {
+  const found: string[] = [];
+  actual.forEach((moment, step) => {
+    const wanted = expected[step]!;
+    const lists = ['outputs', 'tables', 'state'] as const;
+    for (const list of lists) {
+      moment[list].forEach(({ values }, i) => {
+        const other = wanted[list][i]!.values;
+        const at = values.findIndex((value, place) => !Object.is(value, other[place]));
+        if (at >= 0 || values.length !== other.length) {
+          found.push(`step ${step}, ${list} ${i}: [${at}] is ${values[at]}, expected ${other[at]}`);
+        }
+      });
+    }
+  });
+  return found;
+}
+
+describe('DistributedEmbedding on servers', () => {
+  let servers: ServerProcess[] = [];
+
+  beforeAll(async () => {
+    servers = await Promise.all(Array.from({ length: MOST }, () => ServerProcess.start()));
+  }, 120_000);
+
+  afterAll(() => Promise.all(servers.map((server) => server.end())));
+
+  async function onServers(example: DistributedCase, count: number): Promise<Moment[]> {
+    return withCluster(servers.slice(0, count), {}, () => expectNoLeakAsync(() => runCase(example)));
+  }
+
+  const block = 20;
+  for (let start = FIRST; start < FIRST + COUNT; start += block) {
+    const end = Math.min(start + block, FIRST + COUNT);
+    it(`gives and trains what as many virtual devices do: seeds ${start} to ${end - 1}`, async () => {
+      spyOn(console, 'warn');
+      for (let seed = start; seed < end; seed++) {
+        try {
+          const example = distributedCase(seed);
+          const count = serversOf(seed);
+          const expected = await withTpuEmulator({ chips: count }, () => runCase(example));
+          const actual = await onServers(example, count);
+          expect(differences(actual, expected).slice(0, 3)).withContext(`seed ${seed}, ${count} servers`).toEqual([]);
+        } catch (error) {
+          fail(`seed ${seed}: ${(error as Error).stack}`);
+        }
+      }
+    }, 300_000);
+  }
+});
