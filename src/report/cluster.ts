@@ -102,7 +102,7 @@ export function shownServers(cluster: ReportCluster): { head: string[]; lines: s
   const [head, ...lines] = serverCells(cluster);
   if (lines.length <= MOST_SHOWN) return { head: head!, lines, left: null };
   const busy = cluster.servers.map(({ workSeconds, linkSeconds }) => Math.max(workSeconds, linkSeconds));
-  const order = lines.map((_, server) => server).sort((a, b) => busy[b]! - busy[a]! || a - b);
+  const order = lines.map((_, server) => server).sort((a, b) => busy[b]! - busy[a]!);
   const shown = order.slice(0, MOST_SHOWN / 2).map((server) => lines[server]!);
   return { head: head!, lines: shown, left: `the ${shown.length} busiest of ${counted(lines.length, 'server')}` };
 }
