@@ -17,35 +17,53 @@ export function freePort(): Promise<number> {
   });
 }
 
+/** How a server is started: by this package's helper, or another program. */
+export interface ServerProgram {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 /** A child process that ends with this one, however that ends: its standard input does. */
 export class ServerProcess {
-  readonly ended: Promise<void>;
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+  /** What it has printed, and what it said on standard error. */
+  output = '';
+  errors = '';
   private readonly killed = (): void => void this.child.kill('SIGKILL');
 
   private constructor(
     readonly port: number,
     private readonly child: ChildProcess,
   ) {
-    this.ended = new Promise((resolve) => child.on('close', () => resolve()));
+    this.ended = new Promise((resolve) => child.on('close', (code, signal) => resolve(code ?? signal)));
     process.once('exit', this.killed); // one that is stopped sees no end of its input
+    void this.ended.then(() => process.off('exit', this.killed));
   }
 
-  /** Starts a server, and waits until it is there. */
-  static async start(port?: number): Promise<ServerProcess> {
+  /** Starts a server on a port, a free one if none is given, and waits until it is there. */
+  static async start(
+    port?: number,
+    program: (port: number) => ServerProgram = (at) => ({
+      command: process.execPath,
+      args: ['--import', 'tsx', PROGRAM, String(at)],
+    }),
+  ): Promise<ServerProcess> {
     const chosen = port ?? (await freePort());
-    const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, String(chosen)], {
+    const { command, args, env } = program(chosen);
+    const child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '2' },
+      env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '2', ...env },
     });
     const server = new ServerProcess(chosen, child);
-    let said = '';
-    child.stderr.on('data', (text: Buffer) => (said += text.toString()));
+    child.stderr.on('data', (text: Buffer) => (server.errors += text.toString()));
     await new Promise<void>((resolve, reject) => {
       child.stdout.on('data', (text: Buffer) => {
-        if (text.includes('grpc://')) resolve();
+        server.output += text.toString();
+        if (server.output.includes('grpc://')) resolve();
       });
       child.on('error', reject);
-      child.on('close', (code, signal) => reject(new Error(`the server ended with ${code ?? signal}: ${said}`)));
+      void server.ended.then((end) => reject(new Error(`the server ended with ${end}: ${server.errors}`)));
     });
     return server;
   }
@@ -66,6 +84,5 @@ export class ServerProcess {
   async end(): Promise<void> {
     this.killed();
     await this.ended;
-    process.off('exit', this.killed);
   }
 }
