@@ -30,6 +30,7 @@ describe('rooms of mutations', () => {
       'emulator',
       'src',
       'custom-ops/setup',
+      'custom-ops/server',
       'kernels',
       'kernels/csr',
       'kernels/packed',

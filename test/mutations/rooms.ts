@@ -45,7 +45,7 @@ export function roomOf(path: string): string {
   if (apart !== undefined) return APART[apart]!;
   const [top, folder, below, ...more] = path.split('/') as [string, string, string?, ...string[]];
   if (top === 'src') return below === undefined ? 'src' : folder;
-  if (!isNative(path)) return 'custom-ops/setup';
+  if (!isNative(path)) return folder === 'server' ? 'custom-ops/server' : 'custom-ops/setup';
   return folder === 'kernels' && more.length > 0 ? `kernels/${below}` : folder;
 }
 
@@ -86,7 +86,7 @@ export function findRooms(root: string, name: string): Room[] {
 export function homesOf({ name, sources }: Room): string[] {
   const folders = sources.map((path) => path.replace(/^src\//, '').split('/'));
   const own = folders.map(([first, second], i) => {
-    if (first === 'custom-ops') return 'custom-ops/setup/';
+    if (first === 'custom-ops') return second === 'server' ? 'custom-ops/server/' : 'custom-ops/setup/';
     if (folders[i]!.length === 1) return '*';
     return Object.values(APART).includes(name) ? `${first}/${second}/` : `${first}/`;
   });

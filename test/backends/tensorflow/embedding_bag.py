@@ -122,6 +122,26 @@ def static_shapes():
             table=unknown, gradient=pooled, values=values, row_splits=splits, weights=tf.ones([7]), **BAG
         )
         note("weightsGradient", weights_gradient)
+        held = ops.embedding_hold(tables=[table, weights_gradient])
+        note("heldTable", held[0])
+        note("heldSlot", held[1])
+        note("readRows", ops.embedding_read_rows(table=table, first_row=0, rows=1))
+        changed, rows = ops.embedding_changed_rows(table=table, base=table)
+        note("changedIds", changed)
+        note("changedRows", rows)
+        note("shares", ops.embedding_shares_memory(a=table, b=table))
+        filled = ops.embedding_fill(
+            shape=[2, 3],
+            part=[0, 1, 0],
+            kind=0,
+            key=[0, 0],
+            numbers=tf.constant([1, 0, 0], tf.float64),
+            quantiles=tf.zeros([0], tf.float64),
+        )
+        note("filled", filled)
+        numbers, instruction_set = ops.embedding_server_info()
+        note("serverNumbers", numbers)
+        note("instructionSet", instruction_set)
         return pooled
 
     trace.get_concrete_function()

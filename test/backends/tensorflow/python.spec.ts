@@ -45,6 +45,15 @@ describe('the op library in Python', () => {
       uniqueIds: [null],
       rowGradients: [null, 5],
       weightsGradient: [7],
+      heldTable: [null, 5],
+      heldSlot: [7],
+      readRows: [null, null],
+      changedIds: [null],
+      changedRows: [null, null],
+      shares: [],
+      filled: [null, null],
+      serverNumbers: [7],
+      instructionSet: [],
     });
   });
 
