@@ -3,6 +3,7 @@
  * src/backends/fill.ts. Sums and products of doubles in the same order, none of them fused.
  */
 #include "core.h"
+#include "threefry.h"
 
 #if !defined(__wasm__) /* JavaScript fills tables there */
 
@@ -15,28 +16,6 @@ typedef struct job {
   int64_t rows_at_once;
   float* target;
 } job;
-
-#define ROTATED(x, n) (((x) << (n)) | ((x) >> (32 - (n))))
-#define MIX(n) \
-  a += b;      \
-  b = ROTATED(b, n) ^ a;
-
-/* The two words of a row and a pair of columns: Threefry-2x32 with 20 rounds, as in src/backends/counter_random.ts. */
-TE_INLINE void words_of(uint32_t k0, uint32_t k1, uint32_t row, uint32_t pair, uint32_t words[2]) {
-  const uint32_t k2 = k0 ^ k1 ^ 0x1bd11bdau;
-  uint32_t a = row + k0, b = pair + k1;
-  MIX(13) MIX(15) MIX(26) MIX(6)
-  a += k1, b += k2 + 1u;
-  MIX(17) MIX(29) MIX(16) MIX(24)
-  a += k2, b += k0 + 2u;
-  MIX(13) MIX(15) MIX(26) MIX(6)
-  a += k0, b += k1 + 3u;
-  MIX(17) MIX(29) MIX(16) MIX(24)
-  a += k1, b += k2 + 4u;
-  MIX(13) MIX(15) MIX(26) MIX(6)
-  words[0] = a + k2;
-  words[1] = b + k0 + 5u;
-}
 
 TE_INLINE uint32_t leading_zeros(uint32_t n) {
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -91,7 +70,7 @@ static void fill_row(const job* j, int64_t row, float* values) {
     const int64_t odd = (int64_t)(first & 1u); /* two columns share a counter */
     const int64_t pairs = (odd + count + 1) / 2;
     for (int64_t p = 0; p < pairs; p++) {
-      words_of(fill->key[0], fill->key[1], at, (uint32_t)(first / 2 + (uint64_t)p), words + 2 * p);
+      te_random_words(fill->key[0], fill->key[1], at, (uint32_t)(first / 2 + (uint64_t)p), words + 2 * p);
     }
     shape_values(fill, words + odd, count, values + column);
   }

@@ -36,9 +36,8 @@ static targets read_targets(call* c, int index) {
   for (uint32_t run = 0; run < into.runs && !c->failed; run++) {
     napi_value inner;
     uint32_t count = 0;
-    if (napi_get_element(c->env, list, run, &inner) != napi_ok ||
-        napi_is_array(c->env, inner, &is_array) != napi_ok || !is_array ||
-        napi_get_array_length(c->env, inner, &count) != napi_ok) {
+    if (napi_get_element(c->env, list, run, &inner) != napi_ok || napi_is_array(c->env, inner, &is_array) != napi_ok ||
+        !is_array || napi_get_array_length(c->env, inner, &count) != napi_ok) {
       fail_type(c, "into", LISTS_OF_ARRAYS);
       return into;
     }
@@ -98,7 +97,8 @@ static void check_targets(call* c, const targets* into, const te_outcomes* of) {
       const array target = numbers_value(c, into->arrays[run][i], "into", &kind);
       const bool fits = fetched.type != TE_TENSOR_STRING && kind == kind_of(fetched.type).type;
       if (!c->failed && (!fits || target.length != fetched.count)) {
-        fail_range(c, "into", "expected an array for %zu elements of type %d for fetch %zu of run %zu, received another",
+        fail_range(c, "into",
+                   "expected an array for %zu elements of type %d for fetch %zu of run %zu, received another",
                    fetched.count, (int)fetched.type, i, run);
       }
     }
@@ -209,7 +209,8 @@ static void settle_promise(napi_env env, napi_value callback, void* context, voi
   const napi_value results = new_results(env, p->outcomes, &fresh);
   if (results != NULL) {
     napi_resolve_deferred(env, p->deferred, results);
-  } else if (napi_create_string_utf8(env, "results that JavaScript has no memory for", NAPI_AUTO_LENGTH, &text) == napi_ok &&
+  } else if (napi_create_string_utf8(env, "results that JavaScript has no memory for", NAPI_AUTO_LENGTH, &text) ==
+                 napi_ok &&
              napi_create_error(env, NULL, text, &error) == napi_ok) {
     napi_reject_deferred(env, p->deferred, error);
   }

@@ -55,8 +55,8 @@ napi_value open_session(napi_env env, napi_callback_info info) {
 #if defined(TE_WITH_TENSORFLOW)
   te_problem problem;
   if (!c.failed) {
-    number = te_session_open(target, config.data, config.length, graph.data, graph.length, host, (int32_t)port,
-                             &problem);
+    number =
+        te_session_open(target, config.data, config.length, graph.data, graph.length, host, (int32_t)port, &problem);
     if (number == 0) fail_problem(&c, &problem, "target");
   }
 #else

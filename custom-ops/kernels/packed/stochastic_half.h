@@ -1,13 +1,13 @@
 /*
  * Stochastic rounding of floats to halves: up or down by chance, so that the expectation is the float.
  *
- * The random words are those of Threefry-2x32 with 20 rounds, by number: key, row and column alone decide over them, as
- * in src/backends/counter_random.ts. Plain loops over integers, which compilers turn into vectors.
+ * The random words are those of threefry.h. Plain loops over integers, which compilers turn into vectors.
  */
 #ifndef TFJS_EMBEDDINGS_STOCHASTIC_HALF_H_
 #define TFJS_EMBEDDINGS_STOCHASTIC_HALF_H_
 
 #include "../portable.h"
+#include "../threefry.h"
 
 #define TE_LEAST_NORMAL_HALF 0x38800000 /* 2^-14, as the bits of a float */
 #define TE_FLOAT_INFINITY 0x7f800000
@@ -44,34 +44,17 @@ TE_INLINE uint32_t te_stochastic_half(float value, uint32_t random) {
   return (uint32_t)((0x7c00 & is_special) | (0x0200 & is_nan) | (finite & ~is_special) | sign);
 }
 
-#define TE_ROTATED(x, n) (((x) << (n)) | ((x) >> (32 - (n))))
-#define TE_MIX(n) \
-  a += b;         \
-  b = TE_ROTATED(b, n) ^ a;
-
 /* Rounds `count` columns of a row into words, two in each; values has room for one more than an odd count. */
 TE_INLINE void te_round_row(float* values, int64_t count, uint32_t key0, uint32_t key1, uint32_t row, int32_t* words) {
-  const uint32_t key2 = key0 ^ key1 ^ 0x1bd11bdau;
   const int64_t pairs = (count + 1) / 2;
   if (count % 2 != 0) values[count] = 0.0f;
   for (int64_t p = 0; p < pairs; p++) {
-    uint32_t a = row + key0, b = (uint32_t)p + key1;
-    TE_MIX(13) TE_MIX(15) TE_MIX(26) TE_MIX(6)
-    a += key1, b += key2 + 1u;
-    TE_MIX(17) TE_MIX(29) TE_MIX(16) TE_MIX(24)
-    a += key2, b += key0 + 2u;
-    TE_MIX(13) TE_MIX(15) TE_MIX(26) TE_MIX(6)
-    a += key0, b += key1 + 3u;
-    TE_MIX(17) TE_MIX(29) TE_MIX(16) TE_MIX(24)
-    a += key1, b += key2 + 4u;
-    TE_MIX(13) TE_MIX(15) TE_MIX(26) TE_MIX(6)
-    a += key2, b += key0 + 5u;
-    const uint32_t low = te_stochastic_half(values[2 * p], a), high = te_stochastic_half(values[2 * p + 1], b);
+    uint32_t random[2];
+    te_random_words(key0, key1, row, (uint32_t)p, random);
+    const uint32_t low = te_stochastic_half(values[2 * p], random[0]);
+    const uint32_t high = te_stochastic_half(values[2 * p + 1], random[1]);
     words[p] = (int32_t)(low | (high << 16));
   }
 }
-
-#undef TE_MIX
-#undef TE_ROTATED
 
 #endif

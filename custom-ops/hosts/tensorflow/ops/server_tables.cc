@@ -62,8 +62,9 @@ void compute_fill(void*, TF_OpKernelContext* context) {
     return call.fail(TF_INVALID_ARGUMENT, "shape: expected no negative size, received [%d, %d]", shape[0], shape[1]);
   }
   if (place[0] < 0 || place[1] < 1 || place[2] < 0) {
-    return call.fail(TF_INVALID_ARGUMENT, "part: expected a first row, a step of rows and a first column, received %d, %d, %d",
-                     place[0], place[1], place[2]);
+    return call.fail(TF_INVALID_ARGUMENT,
+                     "part: expected a first row, a step of rows and a first column, received %d, %d, %d", place[0],
+                     place[1], place[2]);
   }
   const int64_t dims[] = {shape[0], shape[1]};
   TF_Tensor* table = call.output(0, TF_FLOAT, dims, 2, "shape", "values");

@@ -64,8 +64,7 @@ void OwnTensor::drop() {
 OwnTensor OwnTensor::feed(const te_feed& given) {
   std::vector<int64_t> sizes(given.sizes, given.sizes + given.rank);
   const size_t bytes = given.count * element_bytes(given.type);
-  TF_Tensor* tensor =
-      tf.TF_AllocateTensor(static_cast<TF_DataType>(given.type), sizes.data(), given.rank, bytes);
+  TF_Tensor* tensor = tf.TF_AllocateTensor(static_cast<TF_DataType>(given.type), sizes.data(), given.rank, bytes);
   if (tensor == nullptr) return OwnTensor();
   if (given.type == TE_TENSOR_STRING) {
     for (size_t i = 0; i < given.count; ++i) {
