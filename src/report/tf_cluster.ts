@@ -1,6 +1,15 @@
 /** The public API of tables on TensorFlow servers: connecting, checkpoints, counters, recovery. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../base/errors.js';
+import {
+  CHECKPOINT_FIELDS,
+  readPrefix,
+  workOptions,
+  type CheckpointOptions,
+} from '../backends/cluster/checkpoints/arguments.js';
+import { restore } from '../backends/cluster/checkpoints/restore.js';
+import { save } from '../backends/cluster/checkpoints/save.js';
+import { readOptions } from '../base/options.js';
 import type { ServerInfo } from '../backends/cluster/connection.js';
 import { reconnect } from '../backends/cluster/recovery.js';
 import { clusterAddon, connect, runningCluster, type RunningCluster } from '../backends/cluster/register.js';
@@ -92,6 +101,65 @@ export class Cluster {
     const known = servers.flatMap(({ info }) => (info.memory === null ? [] : [info.memory]));
     const hbmBytesPerChip = known.length === servers.length ? Math.min(...known) : null;
     return reportMaker()(sourceOf(found, { chips: servers.length, coresPerChip: 1, hbmBytesPerChip }), options);
+  }
+
+  /**
+   * Saves all tables and slots as a checkpoint of TensorFlow, which Python's `tf.train.load_checkpoint` reads. Returns the
+   * names of what was saved: tables, and slots as `<table>/<slot>`, each a float32 tensor [rows, columns].
+   *
+   * Each server writes what it holds, so that all of them need the same file system under the same path; the client only
+   * waits, and its other calls wait behind it. A table and its slots are saved as they are on a server at one moment,
+   * between two steps. Rows that a plan deals out by modulo k lie in the tensors `<table>/modulo<i>of<k>`.
+   *
+   * Edge cases: what dense layers and optimizers keep elsewhere, such as the count of steps, is not in it: see
+   * `model.save`. Slots are saved where this client has taken a step. An earlier checkpoint under the prefix stays whole
+   * where a server cannot write; one client at a time saves to a prefix.
+   *
+   * @param prefix - A path on the servers, whose folder is there; files are called `<prefix>.index` and
+   * `<prefix>.data-…`.
+   * @param options - Deadline and progress.
+   * @returns A promise of the names.
+   * @throws TypeError and ValueError, which name the argument; RuntimeError where a server cannot write, which names it,
+   * where no table lies on the servers, and after a failure, until `restore`.
+   * Source: tf.raw_ops.SaveV2 and MergeV2Checkpoints (TensorFlow 2.21).
+   *
+   * @example
+   * await emb.cluster().save('/checkpoints/ctr/100');
+   */
+  async save(prefix: string, options: CheckpointOptions = {}): Promise<string[]> {
+    const path = readPrefix(prefix, 'prefix');
+    const work = workOptions(readOptions<CheckpointOptions>(options, CHECKPOINT_FIELDS));
+    const saved = await save(this.now(), path, work);
+    return saved.map(({ name }) => name);
+  }
+
+  /**
+   * Gives all tables and slots on the servers the values of a checkpoint that `save` wrote: on any number of servers,
+   * under any plan. Returns the names of what was restored.
+   *
+   * Tables are found by name and size. Servers read the files themselves, in blocks of rows; rows that were dealt out by
+   * modulo, and are dealt out otherwise now, pass through the client. Until it has ended, lookups and steps throw
+   * RuntimeError. It is what follows `reconnect`: tables count again afterwards.
+   *
+   * Edge cases: what the checkpoint has beyond the tables of the model is left out. A slot that an optimizer makes only
+   * at its next step gets its saved values then; one that the checkpoint lacks, because it was saved before the first
+   * step, begins anew.
+   *
+   * @param prefix - As it was saved.
+   * @param options - Deadline and progress.
+   * @returns A promise of the names.
+   * @throws TypeError and ValueError, which name the argument: where there is no such checkpoint, and where it lacks a
+   * table or has another size of it; nothing is written then. RuntimeError where a server fails, which leaves tables that
+   * do not count until the next `restore`, and for `tables: 'readOnly'`.
+   * Source: tf.raw_ops.RestoreV2 (TensorFlow 2.21).
+   *
+   * @example
+   * await emb.cluster().restore('/checkpoints/ctr/100');
+   */
+  async restore(prefix: string, options: CheckpointOptions = {}): Promise<string[]> {
+    const path = readPrefix(prefix, 'prefix');
+    const work = workOptions(readOptions<CheckpointOptions>(options, CHECKPOINT_FIELDS));
+    return restore(this.now(), path, work);
   }
 
   /**

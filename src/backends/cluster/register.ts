@@ -2,11 +2,13 @@
 import { RuntimeError, described } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';
 import { InlineExchange } from '../devices/exchange_memory.js';
+import type { DeviceTable } from '../devices/machine/device_table.js';
 import { Machine } from '../devices/machine/machine.js';
 import { DevicesRegistration, type Running } from '../devices/registration.js';
 import type { Addon } from '../native/addon.js';
 import type { NativeKernelSet } from '../native/native_kernel_set.js';
 import { namedKernelSet } from '../registry.js';
+import { SlotValues } from './checkpoints/slot_values.js';
 import { openSessions, type Connected } from './connection.js';
 import { ServerDevice } from './server_device.js';
 import { BACKEND_NAME, readClusterSettings, type ClusterSettings } from './settings.js';
@@ -22,6 +24,7 @@ export interface ClusterState {
   readonly settings: ClusterSettings;
   readonly servers: readonly Connected[];
   readonly devices: readonly (ServerDevice | StockDevice)[];
+  readonly slots: SlotValues;
 }
 
 export type RunningCluster = Running<ClusterState>;
@@ -50,7 +53,7 @@ const registration = new DevicesRegistration<ClusterState>({
   settings: () => {
     const { settings } = connection();
     if (settings === null) throw new RuntimeError('backend', 'a cluster to run on', described('none'), START);
-    return { host: settings.host, settings, servers: [], devices: [] };
+    return { host: settings.host, settings, servers: [], devices: [], slots: new SlotValues() };
   },
   make: async ({ host, settings }) => {
     const addon = clusterAddon();
@@ -89,7 +92,10 @@ const registration = new DevicesRegistration<ClusterState>({
       servers: shown,
       host: dense,
     });
-    return { machine: new Machine(form, set), settings: { host, settings, servers, devices }, info };
+    const slots = new SlotValues();
+    const machine = new Machine(form, set);
+    machine.slotMade = (slot, value) => slots.made(slot as DeviceTable, value);
+    return { machine, settings: { host, settings, servers, devices, slots }, info };
   },
 });
 

@@ -11,7 +11,7 @@ export type SessionFunctions = Pick<
 >;
 
 /** Codes of TensorFlow. */
-const [DEADLINE_EXCEEDED, NOT_FOUND, ABORTED, FAILED_PRECONDITION, UNAVAILABLE] = [4, 5, 10, 9, 14];
+const [CANCELLED, DEADLINE_EXCEEDED, NOT_FOUND, FAILED_PRECONDITION, ABORTED, UNAVAILABLE] = [1, 4, 5, 9, 10, 14];
 
 /** Why a call of a server failed. */
 export class ServerError extends Error {
@@ -26,6 +26,11 @@ export class ServerError extends Error {
   /** Whether the server has not heard of an op. */
   get isUnknownOp(): boolean {
     return this.code === NOT_FOUND && this.message.includes('Op type not registered');
+  }
+
+  /** Whether the server did not get so far as to work: it is gone, was started anew, or did not answer in time. */
+  get isSilence(): boolean {
+    return [CANCELLED, DEADLINE_EXCEEDED, ABORTED, UNAVAILABLE].includes(this.code);
   }
 
   /** Whether a variable is not there. */
@@ -47,6 +52,7 @@ export interface ServerPlace {
 interface Group {
   readonly number: number;
   readonly calls: readonly ServerCall[];
+  readonly timeoutMs: number;
 }
 
 /** An address as it is written. */
@@ -65,7 +71,6 @@ export class ServerSession {
   calls = 0;
   private readonly config: Uint8Array;
   private number: number;
-  private readonly options: Uint8Array;
   private groups: Group[] = [];
 
   /** Contacts nobody: the first call does. */
@@ -81,21 +86,21 @@ export class ServerSession {
       operationTimeoutInMs: timeoutMs,
     });
     this.number = this.open();
-    this.options = RunOptions.encode({ timeoutInMs: timeoutMs });
   }
 
-  /** Starts calls that go at the same time, after those that were started before. */
-  start(given: readonly ServerCall[]): void {
+  /** Starts calls that go at the same time, after those that were started before. Each may take `timeoutMs`. */
+  start(given: readonly ServerCall[], timeoutMs = this.place.timeoutMs): void {
     const calls = given.filter((call) => !call.isEmpty);
     for (const call of given) if (call.isEmpty) call.take([], []);
     if (calls.length === 0) return;
     const added = this.graph.takeAdded();
     if (added !== null) this.functions.extendSession(this.number, added.definition, added.mapped);
-    const runs = calls.map((call) => call.run(this.options));
+    const options = RunOptions.encode({ timeoutInMs: timeoutMs });
+    const runs = calls.map((call) => call.run(options));
     const number = this.functions.startRuns(this.number, runs);
     for (const { sent } of calls) this.sent += sent;
     this.calls += calls.length;
-    this.groups.push({ number, calls });
+    this.groups.push({ number, calls, timeoutMs });
   }
 
   /** Waits for all that was started, and hands over what came. Throws ServerError for the first call that failed. */
@@ -103,12 +108,12 @@ export class ServerSession {
     const groups = this.groups;
     this.groups = [];
     let failed: ServerError | null = null;
-    for (const { number, calls } of groups) {
+    for (const group of groups) {
       const results = this.functions.finishRuns(
-        number,
-        calls.map(({ into }) => into),
+        group.number,
+        group.calls.map(({ into }) => into),
       );
-      failed ??= this.hand(calls, results);
+      failed ??= this.hand(group, results);
     }
     if (failed !== null) throw failed;
   }
@@ -118,9 +123,9 @@ export class ServerSession {
     const groups = this.groups;
     this.groups = [];
     let failed: ServerError | null = null;
-    for (const { number, calls } of groups) {
-      const results = await this.functions.finishRunsAsync(number);
-      failed ??= this.hand(calls, results);
+    for (const group of groups) {
+      const results = await this.functions.finishRunsAsync(group.number);
+      failed ??= this.hand(group, results);
     }
     if (failed !== null) throw failed;
   }
@@ -149,21 +154,25 @@ export class ServerSession {
     this.functions.closeSession(this.number);
   }
 
-  private hand(calls: readonly ServerCall[], results: readonly RunResult[]): ServerError | null {
+  private hand({ calls, timeoutMs }: Group, results: readonly RunResult[]): ServerError | null {
     const wrong = results.find(({ code }) => code !== 0);
-    if (wrong !== undefined) return new ServerError(wrong.code, this.explained(wrong));
+    if (wrong !== undefined) return new ServerError(wrong.code, explained(wrong, timeoutMs));
     calls.forEach((call, i) => {
       const { values, shapes } = results[i]!;
       this.received += call.take(values, shapes);
     });
     return null;
   }
+}
 
-  private explained({ code, message }: RunResult): string {
-    const { timeoutMs } = this.place;
-    if (code === DEADLINE_EXCEEDED) return `no answer within ${timeoutMs} ms; whether it did the work is unknown`;
-    if (code === UNAVAILABLE) return `it is gone: ${message}`;
-    if (code === ABORTED) return `it was started anew, and its tables are lost: ${message}`;
-    return message.replace(/\.$/, '');
-  }
+function explained({ code, message }: RunResult, timeoutMs: number): string {
+  if (code === DEADLINE_EXCEEDED) return `no answer within ${timeoutMs} ms; whether it did the work is unknown`;
+  if (code === UNAVAILABLE) return `it is gone: ${message}`;
+  if (code === ABORTED) return `it was started anew, and its tables are lost: ${message}`;
+  // Which node it was says nothing here, where they have numbers.
+  return message
+    .replace(/^From \/job:[^\n]*:\n/, '')
+    .replace(/\s*\[\[\{\{node [^}]*\}\}\]\]/g, '')
+    .trim()
+    .replace(/\.$/, '');
 }

@@ -66,8 +66,9 @@ function named(value: unknown, argument: string, pattern: RegExp, expected: stri
   return value;
 }
 
-function timeoutOf(value: unknown): number {
-  if (value === undefined || value === null) return DEFAULT_TIMEOUT_MS;
+/** Milliseconds that a call may take. */
+export function timeoutOf(value: unknown, fallback: number): number {
+  if (value === undefined || value === null) return fallback;
   const expected = `a whole number of milliseconds from 1 to ${MOST_TIMEOUT_MS}`;
   if (typeof value !== 'number') throw new ArgumentTypeError('timeoutMs', expected, value);
   if (!Number.isInteger(value) || value < 1 || value > MOST_TIMEOUT_MS) {
@@ -135,7 +136,7 @@ export function readClusterSettings(args: unknown): ClusterSettings {
       'tfjs-embeddings',
     ),
     tables: oneOf(given.tables, 'tables', TABLES_MODES, 'create'),
-    timeoutMs: timeoutOf(given.timeoutMs),
+    timeoutMs: timeoutOf(given.timeoutMs, DEFAULT_TIMEOUT_MS),
     exchange: oneOf(given.exchange, 'exchange', EXCHANGES, 'float32'),
     host: hostName(given.host),
   };

@@ -104,10 +104,12 @@ export class DevicesBackend implements Devices, Tables {
     const owner = this.deviceTable(table)!;
     const layout = slotLayout(owner.layout, columnsOf(shape));
     const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const, owner: owner.owner };
-    const tensor = this.tensorOf(DeviceTable.make(this.machine, form, { kind: 'constant', value }, 'made late'));
+    const slot = DeviceTable.make(this.machine, form, { kind: 'constant', value }, 'made late');
+    const tensor = this.tensorOf(slot);
     const variable = tf.variable(tensor, false);
     tensor.dispose();
     this.remember(variable, form);
+    this.machine.slotMade(slot, value);
     return variable;
   }
 
@@ -138,6 +140,7 @@ export class DevicesBackend implements Devices, Tables {
       throw error;
     }
     this.assign(variable, table);
+    if (known === null && where.like !== undefined && where.name === undefined) this.machine.slotMade(table, null);
   }
 
   layoutOf(variable: tf.Tensor): TableLayout | null {

@@ -38,6 +38,11 @@ export class Machine {
   readonly exchange: HostExchange;
   /** Called before what the exchange memory holds is lost. */
   beforeExchange: () => void = () => undefined;
+  /**
+   * Called when a slot has come to the devices, filled with a number, or with values that it had elsewhere (null); not
+   * where a user gives its values.
+   */
+  slotMade: (slot: TableOnDevices, value: number | null) => void = () => undefined;
   private buffers = 0;
   /** Releases what steps need that have not been waited for yet. */
   private needed: (() => void)[] = [];

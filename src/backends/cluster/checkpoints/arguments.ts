@@ -1,0 +1,30 @@
+/** What users give to calls that work on checkpoints. */
+import { ArgumentTypeError, ValueError } from '../../../base/errors.js';
+import { timeoutOf } from '../settings.js';
+import type { WorkOptions } from './server_work.js';
+
+/** Options of calls that work long. */
+export interface CheckpointOptions {
+  /** Milliseconds that a call of a server may take; 600,000 (ten minutes) by default. */
+  timeoutMs?: number | undefined;
+  /** Takes the part of the work that is done, from 0 to 1, again and again. */
+  onProgress?: ((done: number) => void) | null | undefined;
+}
+
+export const CHECKPOINT_FIELDS = ['timeoutMs', 'onProgress'] as const;
+const TEN_MINUTES = 600_000;
+
+export function workOptions({ timeoutMs, onProgress }: CheckpointOptions): WorkOptions {
+  const report = onProgress ?? null;
+  if (report !== null && typeof report !== 'function') throw new ArgumentTypeError('onProgress', 'a function', report);
+  return { timeoutMs: timeoutOf(timeoutMs, TEN_MINUTES), onProgress: report };
+}
+
+/** The prefix of a checkpoint, a path of the servers. Throws TypeError and ValueError for anything else. */
+export function readPrefix(value: unknown, argument: string): string {
+  const expected = "a path of the servers' file system, such as '/checkpoints/ctr/100'";
+  if (typeof value !== 'string') throw new ArgumentTypeError(argument, expected, value);
+  // TensorFlow writes `prefix.index` and more; a folder or nothing is no such name.
+  if (/^\s*$|\/$|\0/.test(value)) throw new ValueError(argument, expected, value);
+  return value;
+}
