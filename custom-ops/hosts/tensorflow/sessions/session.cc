@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -11,8 +12,10 @@ namespace {
 
 /* A call that takes longer is looked after, and again after as long. */
 constexpr auto kWatchAfter = std::chrono::milliseconds(250);
-/* TensorFlow ends calls at their deadline; one that it does not end is given up so much later. */
-std::chrono::milliseconds grace(int64_t timeout_ms) { return std::chrono::milliseconds(50 + timeout_ms / 20); }
+/* TensorFlow ends calls at their deadline, if late on a busy machine; one that it does not end is given up then. */
+std::chrono::milliseconds grace(int64_t timeout_ms) {
+  return std::chrono::milliseconds(std::max<int64_t>(200, timeout_ms / 12));
+}
 /* Deadlines beyond are none. */
 constexpr int64_t kLongestTimeout = int64_t{1} << 40;
 
