@@ -15,6 +15,7 @@ describe('npm run attack', () => {
       'addon',
       'races',
       'tensorflow',
+      'sessions',
       'saves-cpu',
       'saves-tf',
       'saves-both',

@@ -21,6 +21,7 @@ import { kerasFiles } from './keras_files.js';
 import { killedSetups } from './soak/killed_setups.js';
 import { savedModels } from './saved_models.js';
 import { sanitizedAddon } from './sanitized_addon.js';
+import { sessionCalls } from './session_calls.js';
 import { tensorFlowOps } from './tensorflow_ops.js';
 import { threadPool } from './thread_pool.js';
 
@@ -28,6 +29,7 @@ const ATTACKS: readonly Attack[] = [
   addonCalls,
   addonRaces,
   tensorFlowOps,
+  sessionCalls,
   ...KILLED_SAVES,
   modelFiles,
   npyHeaders,
