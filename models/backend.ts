@@ -1,8 +1,9 @@
 /** Starts the tfjs backend that computes. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { EMULATOR, type Machine } from './device_options.mjs';
+import { CLUSTER, EMULATOR, type Machine } from './device_options.mjs';
 import { InputError } from './input_error.mjs';
+import { startServers, type Servers } from './servers.js';
 
 /** What registers a backend with tfjs; cpu is there already. */
 async function importBackend(name: string): Promise<void> {
@@ -31,13 +32,32 @@ async function withBackend(name: string | null, what: string, work: (name: strin
   }
 }
 
-/** Starts a backend or, where there is a machine, virtual devices, each a chip of one core. */
+/** Servers that were started for this process. */
+let servers: Servers | null = null;
+
+/** Ends the servers that `startBackend` has started; does nothing where it has not. */
+export async function endServers(): Promise<void> {
+  await servers?.end();
+  servers = null;
+}
+
+async function startCluster({ devices, deviceMemory = null, host }: Machine): Promise<void> {
+  await importBackend('tensorflow');
+  await withBackend(host, 'host', importBackend);
+  servers = await startServers(devices, deviceMemory);
+  await emb.connectCluster({ ps: servers.ps, host });
+  await start(CLUSTER);
+}
+
+/** Starts a backend or, where there is a machine, virtual devices, each a chip of one core, or servers. */
 export async function startBackend(name: string | null, machine: Machine | null): Promise<emb.BackendInfo> {
   if (machine === null) {
     await withBackend(name, 'backend', async (found) => {
       await importBackend(found);
       await start(found);
     });
+  } else if (machine.onServers === true) {
+    await startCluster(machine);
   } else {
     const { devices, threads, deviceMemory = null, host } = machine;
     await withBackend(host, 'host', importBackend);

@@ -5,7 +5,11 @@ import { oneOf, outputFile, whole } from './option_kinds.mjs';
 /** The backend whose devices hold the tables. */
 export const EMULATOR = /** @type {const} */ ('tpu-emulator');
 
+/** The backend whose tables lie on TensorFlow servers. */
+export const CLUSTER = /** @type {const} */ ('tf-cluster');
+
 const MOST_DEVICES = 1024;
+const MOST_SERVERS = 64;
 const HOSTS = /** @type {const} */ (['tensorflow', 'wasm', 'cpu']);
 /** @type {readonly import('tfjs-embeddings/node').StrategyName[]} */
 const STRATEGIES = ['basic', 'memory_balanced', 'memory_optimized', 'cost_balanced'];
@@ -14,6 +18,7 @@ const STRATEGIES = ['basic', 'memory_balanced', 'memory_optimized', 'cost_balanc
  * The emulated machine.
  * @typedef {object} Machine
  * @property {number} devices
+ * @property {boolean} [onServers] each is a TensorFlow server on this machine
  * @property {number} [threads] of each device
  * @property {number | null} [deviceMemory] bytes of each device; null: no limit
  * @property {typeof HOSTS[number] | null} host the backend for everything but tables; null: the best one there is
@@ -24,6 +29,11 @@ export const MACHINE = {
   'device-memory': whole(1, Number.MAX_SAFE_INTEGER, null, 'bytes of each device (default: no limit)'),
   host: oneOf(HOSTS, null, ': what computes the rest (default: the first of these that is there)'),
   report: outputFile('write a page with a picture: what lies where, and what was sent'),
+};
+
+/** In place of virtual devices. */
+export const SERVERS = {
+  servers: whole(1, MOST_SERVERS, 2, 'number of TensorFlow servers, started on this machine (default: 2)'),
 };
 
 /** The same devices and others. */

@@ -1,12 +1,18 @@
-/** What the virtual devices hold and did: for people, for a page and for programs. */
+/** What virtual devices or servers hold and did: for people, for a page and for programs. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as emb from 'tfjs-embeddings/node';
+import { CLUSTER } from './device_options.mjs';
 import { isSystemError } from './input_error.mjs';
+
+/** The virtual devices or servers that run. */
+export function devicesInUse(): emb.Cluster | emb.TpuEmulator {
+  return emb.backendInfo().backend === CLUSTER ? emb.cluster() : emb.tpuEmulator();
+}
 
 /** To be taken while the optimizer has its slots. `path` of the page, or null. */
 export function reportDevices(path: string | null) {
-  const report = emb.tpuEmulator().report();
+  const report = devicesInUse().report();
   const lines = [String(report)];
   /** Why there is no page: that costs nobody the training. */
   let failure: string | null = null;

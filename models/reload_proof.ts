@@ -15,11 +15,13 @@ interface Trained {
 
 /**
  * Lets a program load the model on the machine that trained it and, where there are devices, on another number of them.
+ * What was trained on servers is loaded on as many virtual devices: the model needs no servers any more.
  * It is given `request` and the machine as JSON, writes predictions, and prints its number of tables by rows last.
  */
 export async function proveReload(program: string, request: object, { machine, predictions, tablesByRows }: Trained) {
   const counts = new Set(machine === null ? [] : [machine.devices, machine.reloadDevices]);
-  const machines = machine === null ? [null] : [...counts].map((devices) => ({ ...machine, devices }));
+  const machines =
+    machine === null ? [null] : [...counts].map((devices) => ({ ...machine, devices, onServers: false }));
   const proof = { isEqual: true, isWhole: true, devices: [...counts], lines: [] as string[] };
   for (const each of machines) {
     const args = [...process.execArgv, program];

@@ -25,7 +25,7 @@ async function quiet(addon) {
 }
 
 /** Resolves to an exit code where the server does not start, and else when it is to end. */
-export async function serve({ job, task, address, threads, memory, life }) {
+export async function serve({ job, task, address, threads, memory, life, untilInputEnds }) {
   const reason = await whyNot(address);
   if (reason !== null) {
     process.stderr.write(`server: ${reason}\n`);
@@ -44,6 +44,7 @@ export async function serve({ job, task, address, threads, memory, life }) {
   }
   const told = new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, resolve);
+    if (untilInputEnds) process.stdin.on('end', resolve).on('error', resolve).resume();
     // Node's timers reach to 24 days; the interval keeps the process, which would else have nothing to do.
     const end = life === null ? Infinity : Date.now() + life * 1000;
     setInterval(() => Date.now() >= end && resolve(), Math.min(1000, life === null ? 1000 : life * 250));

@@ -13,6 +13,7 @@ Prints one line, "ready grpc://ADDRESS:PORT ...", when it answers. SIGTERM and S
   --threads N             threads for the work of an op, 1 to 64 (as many as there are cores)
   --memory BYTES          what it may use: plans of tables keep to it. It is no limit that the system enforces
   --life SECONDS          ends by itself after so long
+  --until-input-ends      ends when its standard input does, and so with the program that started it
   --network-is-private    says that nobody else reaches the port: without it the server does not start, as whoever
                           reaches it runs code with its rights, and nothing is encrypted
   --check ADDRESS:PORT    asks a server whether it lives, which ops it has, and for its memory; exit code 1 if it does not
@@ -26,6 +27,7 @@ const OPTIONS = {
   threads: { type: 'string' },
   memory: { type: 'string' },
   life: { type: 'string' },
+  'until-input-ends': { type: 'boolean' },
   'network-is-private': { type: 'boolean' },
   check: { type: 'string' },
   json: { type: 'boolean' },
@@ -91,6 +93,7 @@ function asked(args) {
     threads: whole('threads', given.threads, 64),
     memory: whole('memory', given.memory, Number.MAX_SAFE_INTEGER),
     life: positive('life', given.life),
+    untilInputEnds: given['until-input-ends'] === true,
   };
   if (given['network-is-private']) return { settings };
   throw new Wrong(

@@ -2,9 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as emb from 'tfjs-embeddings/node';
-import { startBackend } from '../backend.js';
-import { EMULATOR } from '../device_options.mjs';
-import { reportDevices } from '../device_report.js';
+import { endServers, startBackend } from '../backend.js';
+import { devicesInUse, reportDevices } from '../device_report.js';
 import { InputError } from '../input_error.mjs';
 import { makeBatch, type Batch } from './batches.js';
 import { CONFIGS, tablesOf } from './configs.js';
@@ -30,10 +29,14 @@ function ownMemory(): number {
 
 const median = (numbers: readonly number[]): number => [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
 
-export async function run(options: Options): Promise<void> {
+export function run(options: Options): Promise<void> {
+  return runJob(options).finally(endServers);
+}
+
+async function runJob(options: Options): Promise<void> {
   const config = CONFIGS[options.model];
   const tables = tablesOf(config, options.bytes, SLOTS[options.optimizer]);
-  await startBackend(EMULATOR, options);
+  await startBackend(options.backend, options);
   const batches: Batch[] = [];
   for (let i = 0; i < options.batches; i++) {
     progress(`making batch ${i + 1} of ${options.batches}`);
@@ -83,7 +86,7 @@ export async function run(options: Options): Promise<void> {
 }
 
 function embeddingSeconds(): number {
-  const { lookUp, update } = emb.tpuEmulator().counters().seconds;
+  const { lookUp, update } = devicesInUse().counters().seconds;
   return lookUp + update;
 }
 

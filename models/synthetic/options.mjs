@@ -1,7 +1,8 @@
 // @ts-check
 /** The command line. Needs Node alone: it is read before anything is installed. */
-import { helpOf, valuesOf } from '../command_line.mjs';
-import { MACHINE, PLACEMENT } from '../device_options.mjs';
+import { helpOf, parse } from '../command_line.mjs';
+import { CLUSTER, EMULATOR, MACHINE, PLACEMENT, SERVERS } from '../device_options.mjs';
+import { InputError } from '../input_error.mjs';
 import { RUN, flag, oneOf, whole } from '../option_kinds.mjs';
 
 /** Described in configs.ts. */
@@ -10,7 +11,9 @@ const OPTIMIZERS = /** @type {const} */ (['sgd', 'adagrad', 'adam']);
 
 const OPTIONS = {
   model: oneOf(MODELS, 'tiny', ' (default: tiny)'),
+  backend: oneOf([EMULATOR, CLUSTER], EMULATOR, ` (default: ${EMULATOR})`),
   devices: MACHINE.devices,
+  ...SERVERS,
   threads: whole(1, 256, 1, 'threads of the kernels of each device (default: 1)'),
   strategy: PLACEMENT.strategy,
   optimizer: oneOf(OPTIMIZERS, 'adagrad', ' (default: adagrad)'),
@@ -30,7 +33,7 @@ const OPTIONS = {
 };
 /** @typedef {ReturnType<typeof readOptions>} Options */
 
-export const HELP = `Trains a synthetic recommender model (NVIDIA distributed-embeddings) on virtual devices.
+export const HELP = `Trains a synthetic recommender model (NVIDIA distributed-embeddings) on virtual devices or servers.
 
   node models/start.mjs synthetic [options]
 
@@ -43,5 +46,10 @@ The last line is JSON: milliseconds per step, and of it lookup, exchange and upd
  * @param {readonly string[]} args
  */
 export function readOptions(args) {
-  return valuesOf(args, OPTIONS);
+  const { given, values } = parse(args, OPTIONS);
+  const options = values(OPTIONS);
+  const onServers = options.backend === CLUSTER;
+  const other = (onServers ? ['devices', 'threads'] : Object.keys(SERVERS)).find((name) => given.includes(name));
+  if (other !== undefined) throw new InputError(`--${other} needs --backend ${onServers ? EMULATOR : CLUSTER}`);
+  return { ...options, devices: onServers ? options.servers : options.devices, onServers };
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import * as emb from 'tfjs-embeddings/node';
-import { startBackend } from '../backend.js';
+import { endServers, startBackend } from '../backend.js';
 import { reportDevices } from '../device_report.js';
 import { proveExport } from '../export_proof.js';
 import { InputError } from '../input_error.mjs';
@@ -109,8 +109,10 @@ async function runJob(options: Options): Promise<void> {
 
 /** Does the job. Devices that are too small for the tables are a mistake like a wrong file. */
 export function run(options: Options): Promise<void> {
-  return runJob(options).catch((error: unknown) => {
-    const isMemoryGiven = typeof options.onDevices?.deviceMemory === 'number';
-    throw isMemoryGiven && error instanceof emb.ValueError ? new InputError(error.message) : error;
-  });
+  return runJob(options)
+    .catch((error: unknown) => {
+      const isMemoryGiven = typeof options.onDevices?.deviceMemory === 'number';
+      throw isMemoryGiven && error instanceof emb.ValueError ? new InputError(error.message) : error;
+    })
+    .finally(endServers);
 }

@@ -1,13 +1,13 @@
 // @ts-check
 /** The command line. Needs Node alone: it is read before anything is installed. */
 import { helpOf, parse } from '../command_line.mjs';
-import { EMULATOR, MACHINE, PLACEMENT, RELOAD, machineOf, placementOf } from '../device_options.mjs';
+import { CLUSTER, EMULATOR, MACHINE, PLACEMENT, RELOAD, SERVERS, machineOf, placementOf } from '../device_options.mjs';
 import { InputError } from '../input_error.mjs';
 import { RUN, inputFile, oneOf, outputFolder, text, whole } from '../option_kinds.mjs';
 
 /** @typedef {ReturnType<typeof readOptions>} Options */
 
-const BACKENDS = /** @type {const} */ (['cpu', 'tensorflow', 'wasm', EMULATOR]);
+const BACKENDS = /** @type {const} */ (['cpu', 'tensorflow', 'wasm', EMULATOR, CLUSTER]);
 const APIS = /** @type {const} */ (['distributed', 'tpu-v1', 'tpu-v2']);
 const API_HELP =
   ': what holds the tables, DistributedEmbedding (the default) or the layer of the TPU embedding API, in its first ' +
@@ -38,6 +38,8 @@ export const HELP = `Trains a wide-and-deep model on a CSV or parquet file, save
 ${helpOf(JOB)}
 With --backend ${EMULATOR}, where tables lie on virtual devices:
 ${helpOf(ON_DEVICES)}
+With --backend ${CLUSTER}, where they lie on TensorFlow servers, the same but --devices, and:
+${helpOf(SERVERS)}
 Columns of numbers become bins, columns of text a vocabulary with a row for unknown values, and columns with several
 values in a cell (a|b|c) bags of ids. A tenth of the training rows chooses the epoch; the test rows are scored once.
 `;
@@ -47,7 +49,7 @@ values in a cell (a|b|c) bags of ids. A tenth of the training rows chooses the e
  * @param {readonly string[]} args
  */
 export function readOptions(args) {
-  const { given, refuseWithout, value, values } = parse(args, { ...JOB, ...ON_DEVICES });
+  const { given, refuseWithout, value, values } = parse(args, { ...JOB, ...ON_DEVICES, ...SERVERS });
   /** @type {(names: readonly string[], needed: string) => void} */
   const refuse = (names, needed) => {
     const found = names.find((name) => given.includes(name));
@@ -59,7 +61,9 @@ export function readOptions(args) {
   if (asked !== null && asked !== backend) {
     throw new InputError(`--api ${api} needs --backend ${EMULATOR}, not "${asked}"`);
   }
-  if (backend !== EMULATOR) refuse(Object.keys(ON_DEVICES), `--backend ${EMULATOR}`);
+  const isCluster = backend === CLUSTER;
+  if (backend !== EMULATOR) refuse(isCluster ? ['devices'] : Object.keys(ON_DEVICES), `--backend ${EMULATOR}`);
+  if (!isCluster) refuse(Object.keys(SERVERS), `--backend ${CLUSTER}`);
   if (api !== 'distributed') {
     refuse(Object.keys(PLACEMENT), `--api distributed: ${api} deals the rows of every table out to all devices`);
   }
@@ -68,6 +72,12 @@ export function readOptions(args) {
   }
   const job = values(JOB);
   if (job.separator === '') throw new InputError('--separator must not be empty');
-  const onDevices = backend === EMULATOR ? machineOf(values({ ...MACHINE, ...RELOAD })) : null;
+  const machine = values({ ...MACHINE, ...RELOAD });
+  const onDevices =
+    backend === EMULATOR
+      ? machineOf(machine)
+      : isCluster
+        ? { ...machineOf({ ...machine, devices: value('servers') }), onServers: true }
+        : null;
   return { ...job, backend, onDevices, placement: placementOf(values(PLACEMENT)) };
 }

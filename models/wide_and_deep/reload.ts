@@ -15,7 +15,7 @@ export type ReloadRequest = Readonly<{ folder: string; backend: string; machine?
 
 const [, , request, output] = process.argv;
 const { folder, backend, machine = null, rows } = JSON.parse(readFileSync(request!, 'utf8')) as ReloadRequest;
-await startBackend(backend, machine);
+await startBackend(machine === null ? backend : null, machine);
 const model = await tf.loadLayersModel(`file://${folder}/model.json`);
 const { features } = model.getUserDefinedMetadata() as unknown as ModelMetadata;
 writeFileSync(output!, predict(model, new Encoder(model.pipeline!, features).encode(rows)));

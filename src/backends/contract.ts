@@ -19,6 +19,11 @@ export interface Backend {
    * Throws IdOutOfRange.
    */
   lookUp(lookups: readonly Lookup[]): LookedUp[];
+  /**
+   * Starts lookups of a batch to come, which a later `lookUp` of the same tables and ids takes: of tables as they are when
+   * it comes to them. null: every lookup is answered at once.
+   */
+  readonly ahead: ((lookups: readonly Lookup[]) => void) | null;
   /** One exact step of each table, in place: as if the gradients of all its entries had been summed first. */
   step(updates: readonly TableUpdate[]): void;
   readonly gradient: Gradients;
@@ -82,6 +87,8 @@ export interface TableWriter {
 export interface Devices extends Pick<Tables, 'createSlot' | 'place'> {
   /** Number of devices. */
   readonly count: number;
+  /** Bytes of each that plans keep to where they are not told; null: none. */
+  readonly deviceMemory: number | null;
   /** Makes a table [rows, columns] on the devices; no copy of it is ever made on the host. */
   create(request: TableRequest): tf.Tensor2D;
   /** Where a table lies; null where it is not on the devices. */

@@ -1,4 +1,6 @@
 /** Makes models with these layers load, and, on request only, stock embedding layers load as these. */
+import { currentBackend } from '../backends/registry.js';
+import { lookAheadWhere } from '../tfjs/training/look_ahead.js';
 import * as tf from '@tensorflow/tfjs';
 import { ConcatOneHotEmbedding } from './embedding/concat_one_hot_embedding.js';
 import { DistributedEmbedding } from './distributed_embedding/layer.js';
@@ -69,6 +71,7 @@ const LAYERS = [
 
 /** Registers the layers under their own names, which no stock layer has. */
 export function registerLayers(): void {
+  lookAheadWhere(() => currentBackend().ahead !== null);
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   tf.serialization.registerClass(KerasHardSigmoid);
   tf.serialization.registerClass(ConstantValues as never);

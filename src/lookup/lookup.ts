@@ -135,6 +135,15 @@ export function runLookups(lookups: readonly Lookup[]): LookedUp[] {
   });
 }
 
+/** Starts lookups of a batch to come where the backend does that; arguments were checked. Call inside a tidy. */
+export function lookAhead(lookups: readonly Lookup[]): void {
+  const run = lookups.map(withoutMax);
+  withoutTape(() => {
+    currentBackend().ahead?.(run);
+    return [];
+  });
+}
+
 /** The gradient of a lookup as that of single rows where the combiner is `max`, for which the table is read. */
 export function gradientWithoutMax(of: LookupGradient, table: tf.Tensor2D | null): LookupGradient {
   if (of.options.combiner !== 'max') return of;

@@ -14,11 +14,20 @@ const MOST_LINKS = 10;
 /** Characters of a name on a line; longer ones go on below. */
 const NAME_WIDTH = 32;
 
+/** What the machine is, in two words. */
+export function machineTitle({ machine: { devices, kind } }: ReportData): string {
+  return kind === 'server' ? `Cluster, ${counted(devices, 'server')}` : `TPU emulator, ${counted(devices, 'device')}`;
+}
+
 /** What the machine is, in one line. */
 export function machineText({ machine }: ReportData): string {
   const { chips, coresPerChip, devices, kind, host, hbmBytesPerChip } = machine;
   const size = `${counted(devices, 'device')} (${counted(chips, 'chip')} x ${counted(coresPerChip, 'core')})`;
   const memory = hbmBytesPerChip === null ? 'no memory limit' : `${bytesText(hbmBytesPerChip)} of memory for each chip`;
+  if (kind === 'server') {
+    const limit = hbmBytesPerChip === null ? 'no memory limit' : `${bytesText(hbmBytesPerChip)} of memory for each`;
+    return `Cluster: ${counted(devices, 'server')}, ${limit}, dense ops on ${host}`;
+  }
   return `TPU emulator: ${size}, ${kind === 'worker' ? 'workers' : 'in line'}, ${memory}, dense ops on ${host}`;
 }
 

@@ -19,6 +19,8 @@ export async function reconnect(functions: SessionFunctions, cluster: RunningClu
     const expected = `a server with the ops it had, ${before.ops}`;
     throw new RuntimeError(`server ${info.address}`, expected, described(info.ops));
   });
+  cluster.devices.forgetAhead();
+  for (const device of state.beside) device.revive();
   const wasFaulty = machine.isFaulty;
   const lost = state.devices.flatMap((device) => {
     device.session.reopen();

@@ -25,6 +25,8 @@ export interface ClusterState {
   readonly servers: readonly Connected[];
   readonly devices: readonly (ServerDevice | StockDevice)[];
   readonly slots: SlotValues;
+  /** The same servers, for lookups of batches to come. */
+  readonly beside: readonly ServerDevice[];
 }
 
 export type RunningCluster = Running<ClusterState>;
@@ -53,7 +55,7 @@ const registration = new DevicesRegistration<ClusterState>({
   settings: () => {
     const { settings } = connection();
     if (settings === null) throw new RuntimeError('backend', 'a cluster to run on', described('none'), START);
-    return { host: settings.host, settings, servers: [], devices: [], slots: new SlotValues() };
+    return { host: settings.host, settings, servers: [], devices: [], slots: new SlotValues(), beside: [] };
   },
   make: async ({ host, settings }) => {
     const addon = clusterAddon();
@@ -63,18 +65,25 @@ const registration = new DevicesRegistration<ClusterState>({
     const exchange = new InlineExchange();
     const client = `${process.pid}-${Date.now().toString(36)}`;
     const isReadOnly = settings.tables === 'readOnly';
+    const isHalf = settings.exchange === 'float16';
+    const isAhead = settings.prefetch === 1 && servers.every(({ info }) => info.ops !== 'stock');
+    const besideExchange = new InlineExchange();
+    const beside: ServerDevice[] = [];
     const devices = servers.map(({ session, info: { ops, kernels } }, index) => {
       // TensorFlow's own ops on rows make a variable copy-on-read: ours would then step a copy, so they never share one.
       const container = `tfjs-embeddings${ops === 'stock' ? '-stock' : ''}/${settings.name}`;
       const values = ops === 'stock' ? new FilledFromHere(session) : new FilledOnServer(session, container);
       const variables = new Variables(session, { container, mode: settings.tables, client }, values);
       const parts = { index, session, variables, exchange, sharing: addon, kernels, isReadOnly };
-      const isHalf = settings.exchange === 'float16';
-      return ops === 'stock' ? new StockDevice(parts) : new ServerDevice({ ...parts, isHalf });
+      if (ops === 'stock') return new StockDevice(parts);
+      if (isAhead) beside.push(new ServerDevice({ ...parts, exchange: besideExchange, isHalf }));
+      return new ServerDevice({ ...parts, isHalf });
     });
     const form = {
       backend: BACKEND_NAME,
       capacity: servers.map(({ info }) => info.memory),
+      plannedMemory: leastOf(servers.map(({ info }) => info.memory)),
+      hasHostMemory: false,
       isShared: settings.tables !== 'create',
       nameOf: (device: number) => `server ${servers[device]!.info.address}`,
       afterFault:
@@ -89,15 +98,23 @@ const registration = new DevicesRegistration<ClusterState>({
       name,
       tables,
       exchange: settings.exchange,
+      prefetch: beside.length > 0 ? 1 : 0,
       servers: shown,
       host: dense,
     });
     const slots = new SlotValues();
     const machine = new Machine(form, set);
     machine.slotMade = (slot, value) => slots.made(slot as DeviceTable, value);
-    return { machine, settings: { host, settings, servers, devices, slots }, info };
+    const ahead = isAhead ? new Machine(form, { ...set, devices: beside, exchange: besideExchange }, machine) : null;
+    return { machine, beside: ahead, settings: { host, settings, servers, devices, slots, beside }, info };
   },
 });
+
+/** The least of some numbers, as far as they are known. */
+function leastOf(numbers: readonly (number | null)[]): number | null {
+  const known = numbers.filter((each) => each !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
 
 /** The running cluster, or null. */
 export function runningCluster(): RunningCluster | null {

@@ -102,7 +102,7 @@ export class ServerDevice implements Device {
     if (this.fault !== null) throw this.fault;
     this.isIdle = true;
     try {
-      this.session.finish();
+      this.session.finish(this);
     } catch (error) {
       throw this.faultOf(error);
     }
@@ -136,7 +136,7 @@ export class ServerDevice implements Device {
     const { calls } = this;
     this.calls = [];
     this.uses.clear();
-    this.session.start(calls);
+    this.session.start(calls, this);
   }
 
   private add(command: Command): void {

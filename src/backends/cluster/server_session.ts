@@ -50,6 +50,8 @@ export interface ServerPlace {
 }
 
 interface Group {
+  /** Who waits for it. */
+  readonly owner: object;
   readonly number: number;
   readonly calls: readonly ServerCall[];
   readonly timeoutMs: number;
@@ -88,8 +90,11 @@ export class ServerSession {
     this.number = this.open();
   }
 
-  /** Starts calls that go at the same time, after those that were started before. Each may take `timeoutMs`. */
-  start(given: readonly ServerCall[], timeoutMs = this.place.timeoutMs): void {
+  /**
+   * Starts calls that go at the same time, after those that were started before. `owner`: who waits for them. Each may
+   * take `timeoutMs`.
+   */
+  start(given: readonly ServerCall[], owner: object = this, timeoutMs = this.place.timeoutMs): void {
     const calls = given.filter((call) => !call.isEmpty);
     for (const call of given) if (call.isEmpty) call.take([], []);
     if (calls.length === 0) return;
@@ -100,13 +105,15 @@ export class ServerSession {
     const number = this.functions.startRuns(this.number, runs);
     for (const { sent } of calls) this.sent += sent;
     this.calls += calls.length;
-    this.groups.push({ number, calls, timeoutMs });
+    this.groups.push({ owner, number, calls, timeoutMs });
   }
 
-  /** Waits for all that was started, and hands over what came. Throws ServerError for the first call that failed. */
-  finish(): void {
-    const groups = this.groups;
-    this.groups = [];
+  /**
+   * Waits for all that was started for `owner`, and hands over what came. Throws ServerError for the first call that
+   * failed.
+   */
+  finish(owner: object = this): void {
+    const groups = this.take(owner);
     let failed: ServerError | null = null;
     for (const group of groups) {
       const results = this.functions.finishRuns(
@@ -119,9 +126,8 @@ export class ServerSession {
   }
 
   /** The same without waiting for it here. */
-  async finishLater(): Promise<void> {
-    const groups = this.groups;
-    this.groups = [];
+  async finishLater(owner: object = this): Promise<void> {
+    const groups = this.take(owner);
     let failed: ServerError | null = null;
     for (const group of groups) {
       const results = await this.functions.finishRunsAsync(group.number);
@@ -132,8 +138,14 @@ export class ServerSession {
 
   /** One call, until it has ended. */
   call(call: ServerCall): void {
-    this.start([call]);
-    this.finish();
+    this.start([call], call);
+    this.finish(call);
+  }
+
+  private take(owner: object): Group[] {
+    const own = this.groups.filter((group) => group.owner === owner);
+    this.groups = this.groups.filter((group) => group.owner !== owner);
+    return own;
   }
 
   /** Another session with the same graph; what was started and not finished is given up. */

@@ -20,6 +20,11 @@ export interface ConnectClusterArgs {
   timeoutMs?: number | undefined;
   /** What pooled rows and gradients travel as; 'float16' halves the bytes, and rounds each number to 11 bits. */
   exchange?: 'float32' | 'float16' | undefined;
+  /**
+   * Batches that are looked up ahead in `fit`, 0 (default) or 1: the next one while the dense part of this one runs, so
+   * that its rows lack this step, as in the pipelining of TPUs.
+   */
+  prefetch?: 0 | 1 | undefined;
   /** The tfjs backend for dense ops; by default tensorflow, else wasm, else cpu, whichever is there. */
   host?: string | null | undefined;
 }
@@ -37,10 +42,11 @@ export interface ClusterSettings {
   readonly tables: TablesMode;
   readonly timeoutMs: number;
   readonly exchange: 'float32' | 'float16';
+  readonly prefetch: 0 | 1;
   readonly host: string | null;
 }
 
-const FIELDS = ['ps', 'job', 'name', 'tables', 'timeoutMs', 'exchange', 'host'] as const;
+const FIELDS = ['ps', 'job', 'name', 'tables', 'timeoutMs', 'exchange', 'prefetch', 'host'] as const;
 const EXCHANGES = ['float32', 'float16'] as const;
 const DEFAULT_TIMEOUT_MS = 30_000;
 const MOST_TIMEOUT_MS = 2 ** 31 - 1;
@@ -74,6 +80,13 @@ export function timeoutOf(value: unknown, fallback: number): number {
   if (!Number.isInteger(value) || value < 1 || value > MOST_TIMEOUT_MS) {
     throw new ValueError('timeoutMs', expected, value);
   }
+  return value;
+}
+
+function prefetchOf(value: unknown): 0 | 1 {
+  if (value === undefined || value === null) return 0;
+  if (typeof value !== 'number') throw new ArgumentTypeError('prefetch', '0 or 1', value);
+  if (value !== 0 && value !== 1) throw new ValueError('prefetch', '0 or 1', value);
   return value;
 }
 
@@ -138,6 +151,7 @@ export function readClusterSettings(args: unknown): ClusterSettings {
     tables: oneOf(given.tables, 'tables', TABLES_MODES, 'create'),
     timeoutMs: timeoutOf(given.timeoutMs, DEFAULT_TIMEOUT_MS),
     exchange: oneOf(given.exchange, 'exchange', EXCHANGES, 'float32'),
+    prefetch: prefetchOf(given.prefetch),
     host: hostName(given.host),
   };
 }

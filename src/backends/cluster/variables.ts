@@ -159,7 +159,6 @@ export class Variables {
 
   /** Throws RuntimeError where another client has not made a variable of this name and size. */
   private find(variable: ServerVariable): void {
-    this.session.finish();
     const { name, rows, columns } = variable;
     const expected = `a table of ${this.place.container} that holds ${name}`;
     const note =

@@ -220,6 +220,7 @@ export const cpuTables: Backend = {
       }
     });
   },
+  ahead: null,
   gradient: KERNEL_GRADIENTS,
   tables: TABLES,
   ops: null,

@@ -8,6 +8,7 @@ import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { SINGLE_ROW, type BagOptions, packedForm } from '../kernel_set.js';
 import type {
+  Backend,
   Devices,
   FollowedPlan,
   LookedUp,
@@ -28,6 +29,7 @@ import type { DeviceTensors, TensorValues } from './host/shared_tensors.js';
 import { type DerivedBackend, PooledRoom } from './host/derived_backend.js';
 import { IdReader, allRows, type LookupIds, isSplitByColumns } from './exchange/place_ids.js';
 import { lookUpAll, type DeviceStackLookup, type HostLookup } from './exchange/pooled_lookup.js';
+import { LookAhead, type LookAheadHost } from './look_ahead.js';
 import type { Machine } from './machine/machine.js';
 import {
   stackRowGradients,
@@ -64,6 +66,7 @@ export class DevicesBackend implements Devices, Tables {
   /** Which table a variable is, or is a slot of, wherever it lies. */
   private readonly owners = new WeakMap<tf.Variable, object>();
   private readonly bags: IdReader;
+  private readonly lookAhead: LookAhead | null;
   private readonly followed = new Map<object, FollowedPlan>();
 
   constructor(
@@ -72,12 +75,47 @@ export class DevicesBackend implements Devices, Tables {
     private readonly tensors: DeviceTensors,
     /** What `backendInfo()` tells of the devices. */
     private readonly describe: () => object,
+    /** The same devices for lookups of batches to come; null: there are none. */
+    beside: Machine | null = null,
   ) {
     this.bags = new IdReader(derived.reader, machine.exchange);
+    this.lookAhead = beside === null ? null : new LookAhead(beside, this.lookAheadHost());
+  }
+
+  /** What starts lookups before they are asked for; null: there are no other devices for that. */
+  get ahead(): Backend['ahead'] {
+    const { lookAhead } = this;
+    return lookAhead === null ? null : (lookups) => lookAhead.begin(lookups);
+  }
+
+  /** Forgets what was started and not asked for. */
+  forgetAhead(): void {
+    this.lookAhead?.forget();
+  }
+
+  private lookAheadHost(): LookAheadHost {
+    return {
+      deviceTable: (tensor) => this.deviceTable(tensor),
+      read: (bags) => this.bags.read(bags),
+      make: (rows, shape) => this.derived.pooled.make(rows, shape),
+      answered: (lookups, seconds) => {
+        const { counters } = this.machine;
+        const bags = lookups.reduce((sum, { ids }) => sum + ids.batch.batch, 0);
+        const served = lookups.flatMap(({ lookup: { servedInput }, ids }) =>
+          servedInput === undefined ? [] : [{ ...servedInput, bags: ids.batch }],
+        );
+        counters.called('lookUp', bags, seconds);
+        counters.served(served, tf.engine().state.gradientDepth > 0);
+      },
+    };
   }
 
   get count(): number {
     return this.machine.count;
+  }
+
+  get deviceMemory(): number | null {
+    return this.machine.form.plannedMemory;
   }
 
   /** Plans that layers follow, in the order in which they came, and who follows them. */
@@ -182,6 +220,8 @@ export class DevicesBackend implements Devices, Tables {
   }
 
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
+    const begun = this.lookAhead?.take(lookups) ?? null;
+    if (begun !== null) return begun;
     this.machine.settle();
     const start = performance.now();
     const results: LookedUp[] = new Array<LookedUp>(lookups.length);

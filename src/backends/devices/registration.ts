@@ -15,6 +15,8 @@ import type { Machine } from './machine/machine.js';
 /** Devices that were made, and what is known of them beside. */
 export interface Made<Settings> {
   readonly machine: Machine;
+  /** The same devices for lookups of batches to come; null: there are none. */
+  readonly beside: Machine | null;
   readonly settings: Settings;
   /** What `backendInfo()` tells of the devices. */
   info(host: string): object;
@@ -80,6 +82,9 @@ export class DevicesRegistration<Settings> {
     const current = (): Running<Settings> => this.current();
     const backend: Backend = {
       lookUp: (lookups) => current().devices.lookUp(lookups),
+      get ahead() {
+        return current().devices.ahead;
+      },
       step: (updates) => current().devices.update(updates),
       gradient: KERNEL_GRADIENTS,
       get tables() {
@@ -144,7 +149,7 @@ export class DevicesRegistration<Settings> {
     throw new RuntimeError('backend', `a ${this.kind.backend} that stays`, received);
   }
 
-  private install({ machine, settings, info }: Made<Settings>, host: HostBackend): tf.KernelBackend {
+  private install({ machine, beside, settings, info }: Made<Settings>, host: HostBackend): tf.KernelBackend {
     const { backend: backendName } = this.kind;
     const { life } = this;
     const tensors = new DeviceTensors();
@@ -162,7 +167,7 @@ export class DevicesRegistration<Settings> {
       close,
     });
     machine.beforeExchange = () => derived.pooled.materializeAll();
-    const devices = new DevicesBackend(machine, derived, tensors, () => info(host.name));
+    const devices = new DevicesBackend(machine, derived, tensors, () => info(host.name), beside);
     registerKernels(backendName, host.name, () => this.current());
     const { backend, columns } = derived;
     life.running = { devices, machine, tensors, settings, backend, columns, host: host.name };

@@ -20,6 +20,8 @@ const registration = new DevicesRegistration<EmulatorSettings>({
     const form = {
       backend: BACKEND_NAME,
       capacity: new Array<number | null>(count).fill(capacity),
+      plannedMemory: null,
+      hasHostMemory: true,
       isShared: false,
       nameOf: (device: number) => `device ${device}`,
       afterFault: `Tables on the devices are lost. tf.removeBackend('${BACKEND_NAME}') and tf.setBackend start new devices.`,
@@ -27,7 +29,7 @@ const registration = new DevicesRegistration<EmulatorSettings>({
     const reason = set.inlineBecause === null ? {} : { inlineBecause: set.inlineBecause };
     const shown = { count, kind: set.devices[0]!.kind, ...reason, chips, coresPerChip, hbmBytesPerChip };
     const info = (host: string): object => ({ ...shown, threadsPerDevice: threads, host });
-    return { machine: new Machine(form, set), settings, info };
+    return { machine: new Machine(form, set), beside: null, settings, info };
   },
 });
 

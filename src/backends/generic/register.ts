@@ -105,6 +105,7 @@ export const genericTables: Backend = {
       });
     }
   },
+  ahead: null,
   gradient: KERNEL_GRADIENTS,
   tables: TABLES,
   ops: null,

@@ -71,6 +71,7 @@ function stepOne(update: JoinedUpdate): void {
 }
 
 export class TensorFlowTables implements Backend {
+  readonly ahead = null;
   private addon: TensorFlowAddon | null = null;
   private whole: WholeOps | null = null;
   private inPlace: Tables | null = null;

@@ -228,6 +228,7 @@ export const wasmTables: Backend = {
   step: (updates) => {
     tf.tidy(() => joinedUpdates(updates, KERNEL_GRADIENTS).forEach(stepGroup));
   },
+  ahead: null,
   gradient: KERNEL_GRADIENTS,
   tables: TABLES,
   ops: null,

@@ -23,7 +23,8 @@ import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './pla
 import { checkOutput, joined, joinedShape, type OutputForm } from './joined_output.js';
 import { DistributedWeights, type WeightOwner } from './weights.js';
 import { featureShapes } from '../embedding/layer_inputs.js';
-import { lookUpFeatures } from '../embedding/feature_lookup.js';
+import { lookFeaturesAhead, lookUpFeatures, type FeatureBatch } from '../embedding/feature_lookup.js';
+import { LOOK_AHEAD } from '../../tfjs/training/look_ahead.js';
 import { featurePaths, packAs } from './structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
 import { feedAsIs, markFeeding } from '../../tfjs/uncast_inputs.js';
@@ -284,18 +285,29 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor | tf.Tensor[] {
     const { features, tables } = this.#all;
-    const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
-    const weights =
-      (kwargs[WEIGHTS] as unknown[] | undefined) ?? spreadWeights(list, features.length, this.#weighted ?? []);
-    const variables = features.map(({ table }) => this.#weights.variable(table));
-    const paths = { ...this.#paths, ids: this.#idPaths };
-    const asked = { owner: this, ids: list.slice(0, features.length), weights, paths, names: this.#names };
-    const batch = { ...asked, idsArePlaced: !this.#dpInput, isReported: true, sizesMayDiffer: true };
+    const { batch, variables } = this.#asked((Array.isArray(inputs) ? inputs : [inputs]) as unknown[], kwargs[WEIGHTS]);
     const results = lookUpFeatures(features, variables, batch, () => {
       this.invokeCallHook(inputs, kwargs as never);
       for (const { table } of tables) checkTableTraining(table, this.name, kwargs);
     }) as tf.Tensor[];
-    return this.#outputForm === 'concat' ? joined(results, paths.ids) : results;
+    return this.#outputForm === 'concat' ? joined(results, batch.paths.ids) : results;
+  }
+
+  /** Starts the lookups of a batch to come. */
+  [LOOK_AHEAD](inputs: readonly tf.Tensor[]): void {
+    if (!this.#isReady) return;
+    const { batch, variables } = this.#asked(inputs, undefined);
+    lookFeaturesAhead(this.#all.features, variables, batch);
+  }
+
+  /** What a call asks for. */
+  #asked(list: readonly unknown[], given: unknown): { batch: FeatureBatch; variables: tf.Variable[] } {
+    const { features } = this.#all;
+    const weights = (given as unknown[] | undefined) ?? spreadWeights(list, features.length, this.#weighted ?? []);
+    const variables = features.map(({ table }) => this.#weights.variable(table));
+    const paths = { ...this.#paths, ids: this.#idPaths };
+    const asked = { owner: this, ids: list.slice(0, features.length), weights, paths, names: this.#names };
+    return { batch: { ...asked, idsArePlaced: !this.#dpInput, isReported: true, sizesMayDiffer: true }, variables };
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape | SymbolicShape[] {

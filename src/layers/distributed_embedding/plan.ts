@@ -171,7 +171,8 @@ export class PlanInForce {
     const planned = this.forced?.plan.ranks.length;
     if (planned === worldSize) return this.forced!.plan;
     if (planned !== undefined && devices !== null) this.#sayUnused(planned, worldSize);
-    return planEmbedding({ ...this.request, worldSize });
+    const deviceMemory = this.request.deviceMemory ?? devices?.deviceMemory ?? null;
+    return planEmbedding({ ...this.request, worldSize, deviceMemory });
   }
 
   /** A plan by hand is for one machine. A model that was saved with it may run on any. */

@@ -5,7 +5,7 @@ import type { Lookup } from '../../backends/contract.js';
 import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../base/errors.js';
 import { GPU_BACKENDS } from '../../backends/generic/large_tables.js';
-import { lookUp } from '../../lookup/lookup.js';
+import { lookAhead, lookUp } from '../../lookup/lookup.js';
 import { addIdDetails, strayIdOf } from '../../ids/id_out_of_range.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
 import { placeOf } from '../../ids/id_place.js';
@@ -436,6 +436,48 @@ function lookUpNamed(
   );
 }
 
+/** What is asked for the features of a batch. */
+function requestsOf(
+  features: readonly Feature[],
+  variables: readonly tf.Variable[],
+  batches: readonly IdBatch[],
+  { owner, idsArePlaced = false, isReported = false, spreads = false }: FeatureBatch,
+): { lookups: ReturnType<typeof featureLookup>[]; requests: Lookup[] } {
+  const isPadded = (input: number): boolean => owner.paddedInputs.includes(input);
+  const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!, spreads, isPadded(i)));
+  const requests = lookups.map(({ present, options }, input): Lookup => {
+    const request = { table: variables[input]!, bags: present.bags, options, idsArePlaced };
+    if (!isReported) return request;
+    return { ...request, servedInput: { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 } };
+  });
+  return { lookups, requests };
+}
+
+function batchesOf(features: readonly Feature[], { ids, weights, paths }: FeatureBatch): IdBatch[] {
+  return features.map((feature, i) => {
+    return readFeature(feature, raggedRowsOf(ids[i]) === null ? asWholeIds(ids[i]) : ids[i], weights[i], {
+      ids: paths.ids[i]!,
+      weights: paths.weights[i]!,
+    });
+  });
+}
+
+/** Starts the lookups of a batch to come, where the backend does that. */
+export function lookFeaturesAhead(
+  features: readonly Feature[],
+  variables: readonly tf.Variable[],
+  given: FeatureBatch,
+): void {
+  tf.tidy(() => {
+    try {
+      lookAhead(requestsOf(features, variables, batchesOf(features, given), given).requests);
+    } catch (error) {
+      // Ids that cannot be: their own step says so.
+      if (!(error instanceof ValueError) && !(error instanceof TypeError)) throw error;
+    }
+  });
+}
+
 /** The result of each feature; all lookups go to the devices together. `check`: runs first, within the same tidy. */
 export function lookUpFeatures(
   features: readonly Feature[],
@@ -443,27 +485,15 @@ export function lookUpFeatures(
   given: FeatureBatch,
   check: () => void,
 ): (tf.Tensor | RaggedTensor)[] {
-  const { owner, ids, weights, paths, idsArePlaced = false, isReported = false, spreads = false } = given;
-  const { sizesMayDiffer = false } = given;
+  const { owner, paths, sizesMayDiffer = false } = given;
   let results: (tf.Tensor | RaggedTensor)[] = [];
   // RaggedTensors stay out of the tidy's result, which would walk through all their numbers.
   tf.tidy(() => {
     check();
-    const batches = features.map((feature, i) => {
-      return readFeature(feature, raggedRowsOf(ids[i]) === null ? asWholeIds(ids[i]) : ids[i], weights[i], {
-        ids: paths.ids[i]!,
-        weights: paths.weights[i]!,
-      });
-    });
+    const batches = batchesOf(features, given);
     if (!sizesMayDiffer) checkBatchSizes(batches, paths.ids);
     const lookUpAll = (): (tf.Tensor | RaggedTensor)[] => {
-      const isPadded = (input: number): boolean => owner.paddedInputs.includes(input);
-      const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!, spreads, isPadded(i)));
-      const requests = lookups.map(({ present, options }, input): Lookup => {
-        const request = { table: variables[input]!, bags: present.bags, options, idsArePlaced };
-        if (!isReported) return request;
-        return { ...request, servedInput: { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 } };
-      });
+      const { lookups, requests } = requestsOf(features, variables, batches, given);
       const rows = lookUpNamed(features, requests, given, (input, at) => {
         const position = positionAmongAll(lookups[input]!.present, at);
         return { position, place: placeOf(batches[input]!, position) };

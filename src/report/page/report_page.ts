@@ -1,6 +1,6 @@
 /** A report as one page: no scripts, nothing from elsewhere. */
 import { shortName, whereText, type ReportData } from '../report_data.js';
-import { countedText, machineText, planText } from '../report_text.js';
+import { countedText, machineText, machineTitle, planText } from '../report_text.js';
 import { bytesText, counted, countText, ratioText, wholeText } from '../../base/units.js';
 import { clusterSection } from './cluster_section.js';
 import { loadSection, memorySection } from './device_bars.js';
@@ -101,7 +101,7 @@ export function reportPage(data: ReportData): string {
   const header = element(
     'header',
     {},
-    element('h1', {}, escaped(`TPU emulator, ${counted(machine.devices, 'device')}`)),
+    element('h1', {}, escaped(machineTitle(data))),
     element('p', { class: 'quiet' }, escaped(machineText(data)), '.<br/>', escaped(countedText(data)), '.'),
     because,
     plansText(data),
@@ -112,7 +112,7 @@ export function reportPage(data: ReportData): string {
     {},
     element('meta', { charset: 'utf-8' }),
     element('meta', { name: 'viewport', content: 'width=device-width, initial-scale=1' }),
-    element('title', {}, escaped(`TPU emulator, ${counted(machine.devices, 'device')}`)),
+    element('title', {}, escaped(machineTitle(data))),
     `<style>${STYLE}</style>`,
   );
   const main = element(

@@ -9,6 +9,7 @@ import { perProcess } from '../../base/per_process.js';
 import { isStandIn, takeRows } from '../ragged_stand_in.js';
 import { sumInJavaScript } from './epoch_means.js';
 import { replaceStockKernel } from '../engine/stock_kernel.js';
+import { lookAhead, looksAhead } from './look_ahead.js';
 import { maskLossesLike, withMaskedLosses } from './masked_losses.js';
 import { compileNamed } from './named_functions.js';
 import { evaluateWeighted, trainWeighted, withRowLosses, type EagerStep, type StepData } from './sample_weights.js';
@@ -42,6 +43,16 @@ export class RowOrder {
     const batch = this.#taken % this.batches;
     if (batch === 0 && this.shuffles) this.#shuffle();
     this.#taken += 1;
+    return this.#rowsOf(batch);
+  }
+
+  /** Those of the batch after it, without taking it; null where an epoch ends, as the next one has another order. */
+  afterNext(): tf.Tensor1D | null {
+    const batch = this.#taken % this.batches;
+    return batch === 0 ? null : this.#rowsOf(batch);
+  }
+
+  #rowsOf(batch: number): tf.Tensor1D {
     const first = batch * this.batchSize;
     return tf.tensor1d(this.#rows.slice(first, first + this.sizeOf(batch)), 'int32');
   }
@@ -238,6 +249,8 @@ interface RowLoop {
   readonly whole: StepData;
   readonly order: RowOrder;
   readonly validation: unknown;
+  /** Whether layers are told of the batch after each. */
+  readonly isAhead: boolean;
 }
 
 const loops = new WeakMap<tf.LayersModel, RowLoop>();
@@ -265,6 +278,15 @@ export function runSteps(given: StepRunner): void {
 /** A batch that was cut from ragged inputs without a subscriber, or of a model that it leaves alone. */
 function runTakenRows(eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
   return tf.tidy(() => eager(takeRows(whole, rows)));
+}
+
+/** Tells layers of the batch after the one that was taken. */
+function tellOfNext(model: tf.LayersModel, { order, whole }: RowLoop): void {
+  tf.tidy(() => {
+    const rows = order.afterNext();
+    if (rows !== null)
+      lookAhead(model, takeRows(whole.slice(0, model.inputs.length) as tf.Tensor[], rows) as tf.Tensor[]);
+  });
 }
 
 /** Rows from `start` on. */
@@ -308,6 +330,10 @@ export function watchSteps(): void {
         return trainWeighted(this, data, (all) => (current === null ? eager(all) : current.run(this, eager, all)));
       }
       const batch = { rows: loop.order.next(), whole: loop.whole };
+      if (loop.isAhead) {
+        tellOfNext(this, loop);
+        return runTakenRows(eager, batch);
+      }
       return current === null ? runTakenRows(eager, batch) : current.runRows(this, eager, batch);
     };
   };
@@ -322,7 +348,8 @@ export function watchSteps(): void {
   };
   methods.fitLoop = async function (this: tf.LayersModel, train, inputs, labels, batchSize, ...rest): Promise<unknown> {
     const { current } = runner();
-    const takesRows = inputs.some(isStandIn) || current?.takesRows(this) === true;
+    const isAhead = looksAhead(this);
+    const takesRows = inputs.some(isStandIn) || current?.takesRows(this) === true || isAhead;
     const order = takesRows && !loops.has(this) ? rowsOf(inputs, batchSize, rest[SHUFFLE]) : null;
     if (order === null) {
       const history = await fitLoop.call(this, train, inputs, labels, batchSize, ...rest);
@@ -331,7 +358,7 @@ export function watchSteps(): void {
     }
     // An empty list of tensors, of which nothing is gathered, that tells how many batches there are.
     const batches = Object.assign([], { shape: [order.batches] }) as unknown as tf.Tensor;
-    loops.set(this, { whole: inputs, order, validation: rest[VALIDATION] });
+    loops.set(this, { whole: inputs, order, validation: rest[VALIDATION], isAhead });
     try {
       const inOrder = [...rest];
       inOrder[SHUFFLE] = false;

@@ -6,6 +6,7 @@ import { distributedCase, type DistributedCase } from '../../layers/distributed_
 import { runCase, type Moment } from '../../layers/distributed_embedding/run.js';
 import { withCluster } from '../../helpers/servers/cluster.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
+import { differences } from './differences.js';
 import { expectNoLeakAsync } from '../../helpers/tensors.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
 
@@ -15,25 +16,6 @@ const MOST = 4;
 
 /** Every second case runs on two servers. */
 const serversOf = (seed: number): number => (seed % 2 === 0 ? 2 : 1 + ((seed >> 1) % MOST));
-
-/** Where two runs differ in a bit. */
-function differences(actual: readonly Moment[], expected: readonly Moment[]): string[] {
-  const found: string[] = [];
-  actual.forEach((moment, step) => {
-    const wanted = expected[step]!;
-    const lists = ['outputs', 'tables', 'state'] as const;
-    for (const list of lists) {
-      moment[list].forEach(({ values }, i) => {
-        const other = wanted[list][i]!.values;
-        const at = values.findIndex((value, place) => !Object.is(value, other[place]));
-        if (at >= 0 || values.length !== other.length) {
-          found.push(`step ${step}, ${list} ${i}: [${at}] is ${values[at]}, expected ${other[at]}`);
-        }
-      });
-    }
-  });
-  return found;
-}
 
 describe('DistributedEmbedding on servers', () => {
   let servers: ServerProcess[] = [];

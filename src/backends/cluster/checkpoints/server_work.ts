@@ -67,8 +67,8 @@ export async function workLater(
       const { session } = cluster.settings.devices[device]!;
       try {
         for (const { calls, weight } of rounds) {
-          session.start(calls, timeoutMs);
-          await session.finishLater();
+          session.start(calls, rounds, timeoutMs);
+          await session.finishLater(rounds);
           progress?.add(weight);
         }
       } catch (error) {
@@ -86,8 +86,8 @@ export function workNow(cluster: RunningCluster, work: readonly Rounds[], timeou
     const { session } = cluster.settings.devices[device]!;
     try {
       for (const { calls } of rounds) {
-        session.start(calls, timeoutMs);
-        session.finish();
+        session.start(calls, rounds, timeoutMs);
+        session.finish(rounds);
       }
     } catch (error) {
       throw failureOf(error, cluster, device);

@@ -34,6 +34,12 @@ export class LazyBags {
     return this.ids.get();
   }
 
+  /** The same numbers, whatever becomes of the tensors that they were read from. */
+  copy(): LazyBags {
+    const { rowSplits, length, weights } = this;
+    return new LazyBags(arrayValues(this.values.slice()), rowSplits.slice(), length, weights?.slice() ?? null, null);
+  }
+
   withWeights(weights: Float32Array): LazyBags {
     return new LazyBags(this.ids, this.rowSplits, this.length, weights, null);
   }

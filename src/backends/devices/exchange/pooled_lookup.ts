@@ -88,12 +88,18 @@ class LookupCall {
     }
   }
 
-  /** Runs everything that was added. */
-  run(): void {
+  /** Has devices begin with everything that was added. */
+  start(): void {
     const { machine } = this;
     machine.memory.exchange(this.exchanged.map((words) => BYTES * words));
     this.exchange.write(machine.exchange);
-    machine.run(this.first);
+    machine.start(this.first);
+  }
+
+  /** Waits for devices, and has them do the rest. */
+  finish(): void {
+    const { machine } = this;
+    machine.finish();
     if (this.second.some((list) => list.length > 0)) machine.run(this.second);
     const { ints } = machine.exchange;
     for (const check of this.rangeChecks) {
@@ -249,14 +255,22 @@ export interface Found {
   readonly kept: KeptIds | null;
 }
 
-/** Returns the pooled rows [batch, columns] of each lookup; all devices work at the same time. */
-export function lookUpAll(machine: Machine, lookups: readonly (HostLookup | DeviceStackLookup)[]): Found[] {
+/** Starts lookups, on all devices at the same time. Returns what waits for them and gives what they found. */
+export function startLookups(machine: Machine, lookups: readonly (HostLookup | DeviceStackLookup)[]): () => Found[] {
   const call = new LookupCall(machine, lookups);
   const collects = lookups.map((lookup, place) => call.add(lookup, call.placed[place]!));
-  call.run();
-  const { floats } = machine.exchange;
-  return collects.map((collect, place) => {
-    const at = call.placed[place]!;
-    return { pooled: collect(floats), kept: at === null ? null : { at, end: call.endOfBags } };
-  });
+  call.start();
+  return () => {
+    call.finish();
+    const { floats } = machine.exchange;
+    return collects.map((collect, place) => {
+      const at = call.placed[place]!;
+      return { pooled: collect(floats), kept: at === null ? null : { at, end: call.endOfBags } };
+    });
+  };
+}
+
+/** Returns the pooled rows [batch, columns] of each lookup; all devices work at the same time. */
+export function lookUpAll(machine: Machine, lookups: readonly (HostLookup | DeviceStackLookup)[]): Found[] {
+  return startLookups(machine, lookups)();
 }

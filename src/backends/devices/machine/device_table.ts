@@ -46,7 +46,7 @@ export class DeviceTable {
 
   private allocate(fill: Fill | DeviceTable, use: TableUse): void {
     const { machine, name, layout } = this;
-    const wishes = layout.shards.filter(({ inHost }) => !inHost);
+    const wishes = layout.shards.filter((shard) => this.kindOf(shard) !== 'host');
     machine.memory.check(
       name,
       wishes.map((shard) => ({ device: shard.device, bytes: bytesOf(shard) })),
@@ -196,7 +196,7 @@ export class DeviceTable {
   }
 
   private kindOf({ inHost }: LayoutShard): MemoryKind {
-    return inHost ? 'host' : this.role;
+    return inHost && this.machine.form.hasHostMemory ? 'host' : this.role;
   }
 }
 

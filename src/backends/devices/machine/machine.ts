@@ -21,6 +21,10 @@ export interface MachineForm {
   readonly backend: string;
   /** Bytes of the memory of each; null: no limit. */
   readonly capacity: readonly (number | null)[];
+  /** Bytes of each that plans keep to by default; null: plans are told, or there is no limit. */
+  readonly plannedMemory: number | null;
+  /** Whether what plans leave to the memory of the host lies there, and takes none of the devices'. */
+  readonly hasHostMemory: boolean;
   /** Whether tables were made by others, with values that count. */
   readonly isShared: boolean;
   /** How errors name a device. */
@@ -46,13 +50,15 @@ export class Machine {
   private buffers = 0;
   /** Releases what steps need that have not been waited for yet. */
   private needed: (() => void)[] = [];
-  private fault: RuntimeError | null = null;
+  private readonly state: { fault: RuntimeError | null };
   private lostHost: RuntimeError | null = null;
   private closed: Promise<void> | null = null;
 
+  /** `beside`: another one with the same devices, which may use them at the same time. */
   constructor(
     readonly form: MachineForm,
     readonly set: DeviceSet,
+    beside: Machine | null = null,
   ) {
     const { exchange } = set;
     const settle = (): void => this.settle();
@@ -74,8 +80,9 @@ export class Machine {
         exchange.reserve(words, kept);
       },
     };
-    this.memory = new DeviceMemory(form.capacity);
-    this.counters = new TrafficStats(this.count, this.memory);
+    this.memory = beside?.memory ?? new DeviceMemory(form.capacity);
+    this.counters = beside?.counters ?? new TrafficStats(this.count, this.memory);
+    this.state = beside?.state ?? { fault: null };
   }
 
   get count(): number {
@@ -92,9 +99,16 @@ export class Machine {
     this.guarded(() => this.set.devices[device]!.post(commands));
   }
 
-  /** Queues the commands of each device, which then work at the same time, and waits for all. */
+  /** Queues the commands of each device, which then work at the same time. */
+  start(commands: readonly (readonly Command[])[]): void {
+    commands.forEach((list, device) => {
+      if (list.length > 0) this.post(device, list);
+    });
+  }
+
+  /** The same, and waits for all. */
   run(commands: readonly (readonly Command[])[]): void {
-    this.postAll(commands);
+    this.start(commands);
     this.finish();
   }
 
@@ -106,7 +120,7 @@ export class Machine {
     this.needed.push(release);
     if (this.set.devices.every(({ kind }) => kind === 'inline')) return this.run(commands);
     try {
-      this.postAll(commands);
+      this.start(commands);
     } catch (error) {
       this.releaseNeeded();
       throw error;
@@ -131,19 +145,13 @@ export class Machine {
     this.counters.waitedForSteps((performance.now() - start) / 1000);
   }
 
-  private postAll(commands: readonly (readonly Command[])[]): void {
-    commands.forEach((list, device) => {
-      if (list.length > 0) this.post(device, list);
-    });
-  }
-
   private releaseNeeded(): void {
     for (const release of this.needed.splice(0)) release();
   }
 
   /** Frees a buffer; on a machine that has ended there is nothing to free. */
   release(device: number, buffer: number): void {
-    if (this.fault !== null || this.closed !== null) return;
+    if (this.state.fault !== null || this.closed !== null) return;
     try {
       this.set.devices[device]!.post([{ op: 'free', buffer }]);
     } catch {
@@ -162,12 +170,12 @@ export class Machine {
    * ends well.
    */
   recover<T>(work: () => T): T {
-    const { fault } = this;
-    this.fault = this.lostHost;
+    const { fault } = this.state;
+    this.state.fault = this.lostHost;
     try {
       return work();
     } catch (error) {
-      this.fault ??= fault;
+      this.state.fault ??= fault;
       throw error;
     }
   }
@@ -176,11 +184,12 @@ export class Machine {
   distrust(received: string): void {
     this.releaseNeeded();
     const { afterFault } = this.form;
-    this.fault = this.lostHost ?? new RuntimeError('tables', 'tables that count', described(received), afterFault);
+    this.state.fault =
+      this.lostHost ?? new RuntimeError('tables', 'tables that count', described(received), afterFault);
   }
 
   get isFaulty(): boolean {
-    return this.fault !== null;
+    return this.state.fault !== null;
   }
 
   /** The backend for dense ops is gone: neither its tensors nor new ones can be used any more. */
@@ -188,7 +197,7 @@ export class Machine {
     const received = described('one that was removed');
     const note = `tf.removeBackend('${this.form.backend}') and tf.setBackend start new devices, on another host.`;
     this.lostHost ??= new RuntimeError('host', `the backend ${name}, on which dense ops run`, received, note);
-    this.fault ??= this.lostHost;
+    this.state.fault ??= this.lostHost;
   }
 
   get hasHost(): boolean {
@@ -220,7 +229,7 @@ export class Machine {
   }
 
   private checkAlive(): void {
-    if (this.fault !== null) throw this.fault;
+    if (this.state.fault !== null) throw this.state.fault;
     if (this.closed === null) return;
     throw new RuntimeError('backend', `the running ${this.form.backend}`, described('one that was removed'));
   }
@@ -231,13 +240,13 @@ export class Machine {
       work();
     } catch (error) {
       if (!(error instanceof DeviceFault)) throw error;
-      this.fault = new RuntimeError(
+      this.state.fault = new RuntimeError(
         this.form.nameOf(error.device),
         'a device that does its work',
         described(error.message),
         this.form.afterFault,
       );
-      throw this.fault;
+      throw this.state.fault;
     }
   }
 }

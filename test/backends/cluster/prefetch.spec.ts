@@ -1,0 +1,89 @@
+/** Lookups of the next batch while the dense part of this one runs: one step behind, and no more. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { withCluster } from '../../helpers/servers/cluster.js';
+import { ServerProcess } from '../../helpers/servers/server_process.js';
+
+const [ROWS, RATE, TARGET] = [16, 0.125, 3];
+
+/** Predicts the sum of the numbers of its rows. */
+function makeModel(rows = ROWS): tf.LayersModel {
+  const layer = emb.layers.distributedEmbedding({
+    embeddings: [1, 2].map((i) => {
+      return {
+        name: `t${i}`,
+        inputDim: rows,
+        outputDim: 1,
+        combiner: 'sum' as const,
+        embeddingsInitializer: 'zeros' as const,
+      };
+    }),
+  });
+  const inputs = [1, 2].map(() => tf.input({ shape: [1], dtype: 'int32' }));
+  const [first, second] = layer.apply(inputs) as tf.SymbolicTensor[];
+  const model = tf.model({ inputs, outputs: [first!, second!] });
+  model.compile({ optimizer: emb.train.sgd({ learningRate: RATE }), loss: 'meanSquaredError' });
+  return model;
+}
+
+/** Trains on batches of one sample, in their order; returns the tables. */
+async function fitted(ids: readonly number[], epochs = 1): Promise<Float32Array[]> {
+  const model = makeModel();
+  const inputs = [1, 2].map(() => tf.tensor2d([...ids], [ids.length, 1], 'int32'));
+  const labels = [1, 2].map(() => tf.fill([ids.length, 1], TARGET));
+  await model.fit(inputs, labels, { epochs, batchSize: 1, shuffle: false, verbose: 0 });
+  const tables = model.getWeights().map((table) => table.dataSync<'float32'>());
+  tf.dispose([inputs, labels]);
+  model.optimizer.dispose();
+  model.dispose();
+  return tables;
+}
+
+describe('Prefetch', () => {
+  let servers: ServerProcess[] = [];
+  beforeAll(async () => {
+    servers = await Promise.all([ServerProcess.start(), ServerProcess.start()]);
+  }, 120_000);
+  afterAll(() => Promise.all(servers.map((server) => server.end())));
+
+  const train = (prefetch: 0 | 1, ids: readonly number[], epochs = 1): Promise<Float32Array[]> =>
+    withCluster(servers, { prefetch }, () => fitted(ids, epochs));
+
+  it('changes nothing where batches have no rows in common', async () => {
+    const ids = Array.from({ length: ROWS }, (_, i) => i);
+    const { numTensors } = tf.memory();
+    expect(await train(1, ids, 3)).toEqual(await train(0, ids, 3));
+    expect(tf.memory().numTensors).toBe(numTensors);
+  });
+
+  it('is one step behind where a row comes again', async () => {
+    const steps = 9;
+    // Of a sample's loss (w - target)^2, with w as the lookup found it.
+    const w = [0];
+    for (let k = 0; k < steps; k++) {
+      const seen = w[Math.max(0, k - 1)]!;
+      w.push(Math.fround(w[k]! - Math.fround(RATE * Math.fround(2 * Math.fround(seen - TARGET)))));
+    }
+    const [first, second] = await train(1, new Array<number>(steps).fill(5));
+    expect(first![5]).toBe(w.at(-1)!);
+    expect(second).toEqual(first!);
+    expect(first!.filter((value) => value !== 0).length).toBe(1);
+  });
+
+  it('looks nothing up ahead that was not asked for', async () => {
+    await withCluster(servers, { prefetch: 1 }, async () => {
+      const ids = Array.from({ length: ROWS }, (_, i) => i);
+      await fitted(ids);
+      expect(emb.cluster().counters().lookUps).toBe(ROWS);
+      expect(emb.backendInfo().devices).toEqual(jasmine.objectContaining({ prefetch: 1 }));
+    });
+  });
+
+  it('leaves an id outside a table to the step that has it', async () => {
+    await withCluster(servers, { prefetch: 1 }, async () => {
+      await expectAsync(fitted([1, 2, ROWS, 3])).toBeRejectedWithError(emb.ValueError, new RegExp(`${ROWS}`));
+      // The cluster goes on.
+      expect((await fitted([1, 2]))[0]![1]).not.toBe(0);
+    });
+  });
+});
