@@ -1,6 +1,7 @@
 /** Tables on TensorFlow servers as a tfjs backend. */
 import { RuntimeError, described } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';
+import { platform } from '../../base/platform.js';
 import { InlineExchange } from '../devices/exchange_memory.js';
 import type { DeviceTable } from '../devices/machine/device_table.js';
 import { Machine } from '../devices/machine/machine.js';
@@ -39,13 +40,25 @@ interface Connection {
 
 const connection = (): Connection => perProcess('tf-cluster connection', () => ({ settings: null, servers: null }));
 
-/** The addon, whose TensorFlow calls the servers. Throws RuntimeError where there is none. */
+/**
+ * The addon, whose TensorFlow calls the servers; where none is loaded, that of tfjs-node is. Throws RuntimeError where
+ * there is no such thing.
+ */
 export function clusterAddon(): Addon {
   const { addon } = (namedKernelSet('native') as NativeKernelSet | undefined) ?? {};
-  const why = addon === undefined ? 'none' : addon.registerTensorFlow();
-  if (addon !== undefined && (why === 'registered' || why === 'already')) return addon;
+  let why = addon?.registerTensorFlow() ?? 'none';
+  const isThere = (): boolean => why === 'registered' || why === 'already';
+  if (addon !== undefined && !isThere()) {
+    try {
+      platform().require?.('@tensorflow/tfjs-node');
+      why = addon.registerTensorFlow();
+    } catch (error) {
+      why = (error as Error).message.split('\n', 1)[0]!;
+    }
+  }
+  if (addon !== undefined && isThere()) return addon;
   const note =
-    "import 'tfjs-embeddings/node' and '@tensorflow/tfjs-node'; `npx tfjs-embeddings setup` builds what they need.";
+    "import 'tfjs-embeddings/node' and install @tensorflow/tfjs-node; `npx tfjs-embeddings setup` builds what they need.";
   throw new RuntimeError('connectCluster', 'native kernels with TensorFlow', described(why), note);
 }
 

@@ -1,4 +1,7 @@
 /** What a cluster does when servers die, hang, come back empty, or were never there. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { newClusterName, withCluster } from '../../helpers/servers/cluster.js';
@@ -8,7 +11,10 @@ const [ROWS, DIM] = [40, 4];
 
 /** A model of two tables, one on each of two servers. */
 function makeModel(): tf.LayersModel {
-  const embeddings = [1, 2].map(() => ({ inputDim: ROWS, outputDim: DIM, combiner: 'sum' as const }));
+  const embeddings = [1, 2].map((seed) => {
+    const embeddingsInitializer = tf.initializers.randomUniform({ minval: -1, maxval: 1, seed });
+    return { inputDim: ROWS, outputDim: DIM, combiner: 'sum' as const, embeddingsInitializer };
+  });
   const inputs = embeddings.map(() => tf.input({ shape: [2], dtype: 'int32' }));
   const layer = emb.layers.distributedEmbedding({ embeddings, name: 'tables' });
   const joined = tf.layers.concatenate().apply(layer.apply(inputs) as tf.SymbolicTensor[]);
@@ -108,6 +114,45 @@ describe('A cluster', () => {
       await expectAsync(step(model, 3)).toBeRejectedWithError(/2 parts of tables that a server lost.*restore/);
       model.dispose();
     });
+  }, 60_000);
+
+  it('ends a run that was broken off like one that was not', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
+    const train = async (model: tf.LayersModel, from: number, to: number): Promise<void> => {
+      for (let first = from; first < to; first++) await step(model, first);
+    };
+    const tablesOf = (model: tf.LayersModel): number[][] =>
+      model
+        .getLayer('tables')
+        .getWeights()
+        .map((table) => Array.from(table.dataSync()));
+    const two = [await start(), await start()];
+    try {
+      const undisturbed = await withCluster(two, {}, async () => {
+        const model = makeModel();
+        await train(model, 0, 8);
+        const tables = tablesOf(model);
+        model.dispose();
+        return tables;
+      });
+      await withCluster(two, { timeoutMs: 10_000 }, async () => {
+        const model = makeModel();
+        await train(model, 0, 3);
+        await emb.cluster().save(join(folder, 'three'));
+        await train(model, 3, 5);
+        two[1]!.signal('SIGKILL');
+        await two[1]!.ended;
+        expect((await failedSteps(model, [5, 6])).error).toBeInstanceOf(emb.RuntimeError);
+        await start(two[1]!.port);
+        await emb.cluster().reconnect();
+        await emb.cluster().restore(join(folder, 'three'));
+        await train(model, 3, 8);
+        expect(tablesOf(model)).toEqual(undisturbed);
+        model.dispose();
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   }, 60_000);
 
   it('says which server is not there', async () => {
