@@ -256,6 +256,9 @@ typedef struct te_filled_part {
 /* target [rows, columns]. A tail is from 1 to 2^32 - 1. */
 void te_fill_part(const te_fill* fill, const te_filled_part* part, float* target);
 
+/* Two sums over the bits, rows and columns of values [rows, columns]; those of parts add up, mod 2^32, to the table's. */
+void te_checksum(const float* values, const te_filled_part* part, uint32_t* sums);
+
 /* ---- ranking ---- */
 
 /* Rows of any storage: `data` for TE_FLOAT32, else `words`, te_packed_words of them in a row. */

@@ -259,6 +259,11 @@ void changed_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   shapes.output(1, shapes.matrix(-1, -1));
 }
 
+void checksum_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.output(0, shapes.vector(2));
+}
+
 void filled_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   Shapes shapes(context, status);
   shapes.output(0, shapes.matrix(-1, -1));

@@ -38,6 +38,7 @@ void like_inputs_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 /* Rows of a table, of unknown number; those of changed rows come after their ids. */
 void some_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void changed_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status);
+void checksum_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void filled_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void server_info_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 /* As many as the first input, a vector. */

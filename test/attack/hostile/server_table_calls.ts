@@ -7,6 +7,7 @@ import type { HostileTensors } from './tensors.js';
 const ROWS: readonly (readonly [outputs: number, name: string])[] = [
   [1, 'EmbeddingReadRows'],
   [2, 'EmbeddingChangedRows'],
+  [1, 'EmbeddingChecksum'],
   [1, 'EmbeddingSharesMemory'],
 ];
 
@@ -38,6 +39,8 @@ export function serverTableCall(
     return { name, inputs, attributes, outputs: inputs.length, written: 0 };
   }
   const outputs = ROWS.find(([, each]) => each === name)![0];
-  const inputs = name === 'EmbeddingReadRows' ? [table, row(), row()] : [table, second];
+  const part = (): tf.Tensor => tf.stack([row(), row(), row()].slice(0, random.chance(0.9) ? 3 : 2));
+  const inputs =
+    name === 'EmbeddingReadRows' ? [table, row(), row()] : [table, name === 'EmbeddingChecksum' ? part() : second];
   return { name, inputs, attributes: [], outputs, written: 0 };
 }

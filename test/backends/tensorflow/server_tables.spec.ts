@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fillInputs, fillPart, type Fill } from '../../../src/backends/fill.js';
+import { addedChecksums, checksumOf, type Checksum } from '../../../src/backends/table_checksum.js';
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { Random } from '../../helpers/random.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
@@ -164,6 +165,53 @@ describeTensorFlow('a table on a server', () => {
         /base: expected 4 rows of 2 numbers/,
       );
     }
+  });
+
+  it('has a checksum that adds up over any cut, the same as in JavaScript', () => {
+    const random = new Random(5);
+    const sum = (values: Float32Array, shape: readonly number[], place: readonly number[]): Checksum => {
+      const part = [Int32Array.from(place), [place.length]] as const;
+      const [found] = client.fetch({ base: [values, shape], part }, ['checksum']) as [Int32Array];
+      return [found[0]! >>> 0, found[1]! >>> 0];
+    };
+    const seen = new Set<string>();
+    for (let number = 0; number < 30; number++) {
+      const [rows, columns] = number < 28 ? [random.whole(1, 40), random.whole(1, 9)] : [5000, 33];
+      const values = random.floats(rows * columns);
+      values[0] = [NaN, -0, Infinity][number % 3]!;
+      const place = [random.whole(0, 2 ** 30), random.whole(1, 5), random.whole(0, 2 ** 31 - 1)] as const;
+      const part = { firstRow: place[0], rowStep: place[1], rows, firstColumn: place[2], columns };
+      const whole = sum(values, [rows, columns], place);
+      expect(whole).toEqual(checksumOf(values, part));
+      seen.add(whole.join());
+      const cut = random.whole(0, rows);
+      const parts = [
+        checksumOf(values.subarray(0, cut * columns), { ...part, rows: cut }),
+        checksumOf(values.subarray(cut * columns), {
+          ...part,
+          firstRow: part.firstRow + part.rowStep * cut,
+          rows: rows - cut,
+        }),
+      ] as const;
+      expect(addedChecksums(...parts)).toEqual(whole);
+      // The same numbers in other places are another table.
+      if (rows > 1) {
+        const turned = Float32Array.from([...values.subarray(columns), ...values.subarray(0, columns)]);
+        expect(sum(turned, [rows, columns], place)).not.toEqual(whole);
+      }
+    }
+    expect(seen.size).toBe(30);
+    expect(sum(new Float32Array(0), [0, 4], [0, 1, 0])).toEqual([0, 0]);
+    const one = Float32Array.of(1);
+    for (const place of [
+      [-1, 1, 0],
+      [0, 0, 0],
+      [0, 1, -1],
+    ]) {
+      expect(() => sum(one, [1, 1], place)).toThrowError(/part: expected a first row, a step of rows/);
+    }
+    expect(() => sum(one, [1, 1], [0, 1])).toThrowError(/part: expected 3 numbers, received 2/);
+    expect(() => sum(one, [], [0, 1, 0])).toThrowError(/table: expected rows, received a scalar/);
   });
 
   it('shares its memory with who reads it, until stock ops read it', () => {

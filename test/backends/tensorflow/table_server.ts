@@ -49,6 +49,7 @@ const GRAPH = graphDefinition(
   node('fill/assign', 'AssignVariableOp', ['table', 'fill'], { dtype: type(DT.float) }),
   node('read', 'EmbeddingReadRows', ['table/read', 'first', 'rows']),
   node('changed', 'EmbeddingChangedRows', ['table/read', 'base']),
+  node('checksum', 'EmbeddingChecksum', ['base', 'part']),
   node('shares', 'EmbeddingSharesMemory', ['a', 'b']),
   node('other/again', 'ReadVariableOp', ['other', '^other/read'], { dtype: type(DT.float) }),
   node('is_own', 'EmbeddingSharesMemory', ['other/read', 'other/again']),

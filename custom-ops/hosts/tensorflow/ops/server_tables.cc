@@ -35,11 +35,20 @@ bool is_whole_in(double x, double least, double most) {
   return x >= least && x <= most && x == static_cast<double>(static_cast<int64_t>(x));
 }
 
+/* Which rows and columns of a table these are: a first row, a step of rows, a first column; nullptr after an error. */
+const int32_t* part_input(Call* call, int index) {
+  const int32_t* place = numbers<int32_t>(call, index, "part", 3);
+  if (place == nullptr || (place[0] >= 0 && place[1] >= 1 && place[2] >= 0)) return place;
+  call->fail(TF_INVALID_ARGUMENT, "part: expected a first row, a step of rows and a first column, received %d, %d, %d",
+             place[0], place[1], place[2]);
+  return nullptr;
+}
+
 /* shape, part, kind, key, numbers, quantiles -> table */
 void compute_fill(void*, TF_OpKernelContext* context) {
   Call call(context);
   const int32_t* shape = numbers<int32_t>(&call, 0, "shape", 2);
-  const int32_t* place = numbers<int32_t>(&call, 1, "part", 3);
+  const int32_t* place = part_input(&call, 1);
   TF_Tensor* kind = call.input(2, "kind", 0);
   const int32_t* key = numbers<int32_t>(&call, 3, "key", 2);
   const double* given = numbers<double>(&call, 4, "numbers", 3);
@@ -150,6 +159,19 @@ void compute_changed_rows(void*, TF_OpKernelContext* context) {
   }
 }
 
+/* table, part -> its sums: rows first, first + step, ... and columns from the first one on, of a larger table */
+void compute_checksum(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  const Rows table = rows_input(&call, 0, "table");
+  const int32_t* place = part_input(&call, 1);
+  const int64_t dims[] = {2};
+  TF_Tensor* sums = call.failed() ? nullptr : call.output(0, TF_INT32, dims, 1, "table", "sums");
+  if (call.failed()) return;
+  const te_filled_part part = {place[0], place[1], table.count, place[2], table.width};
+  const TableLock lock({table.data}, TableUse::kRead);
+  te_checksum(table.data, &part, static_cast<uint32_t*>(Call::data(sums)));
+}
+
 /* a, b -> 1 where they share memory: a variable that TensorFlow copies when it is read shares none with itself. */
 void compute_shares_memory(void*, TF_OpKernelContext* context) {
   Call call(context);
@@ -231,6 +253,14 @@ OpList server_table_ops() {
        changed_rows_shape,
        create_plain,
        compute_changed_rows,
+       true},
+      {"EmbeddingChecksum",
+       {"table: float", "part: int32"},
+       {"sums: int32"},
+       {},
+       checksum_shape,
+       create_plain,
+       compute_checksum,
        true},
       {"EmbeddingSharesMemory",
        {"a: float", "b: float"},
