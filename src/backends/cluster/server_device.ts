@@ -117,11 +117,14 @@ export class ServerDevice implements Device {
     this.fault = null;
   }
 
-  close(): Promise<void> {
+  /** Ends when steps that are under way have ended, as tables may outlive it. */
+  async close(): Promise<void> {
+    const isWell = this.fault === null;
     this.fault ??= new DeviceFault(this.index, 'it was closed');
+    // What becomes of them nobody asks any more.
+    if (isWell) await this.session.finishLater().catch(() => undefined);
     this.session.close();
     this.operands.close();
-    return Promise.resolve();
   }
 
   /** What went wrong, as the machine takes it; errors of arguments pass. */

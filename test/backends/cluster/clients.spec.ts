@@ -24,6 +24,14 @@ function otherClient(ps: readonly string[], name: string, steps: number): Promis
   });
 }
 
+/** Whether all numbers of the table are this one. */
+function isAll(layer: emb.DistributedEmbedding, value: number): boolean {
+  return layer
+    .getWeights()[0]!
+    .dataSync()
+    .every((each) => each === value);
+}
+
 describe('Clients of one cluster', () => {
   let servers: ServerProcess[] = [];
   const addresses = (): string[] => servers.map(({ port }) => `127.0.0.1:${port}`);
@@ -63,6 +71,19 @@ describe('Clients of one cluster', () => {
       expect(() => stepUp(layer, 1)).toThrowError(emb.RuntimeError, /readOnly/);
       expect(() => layer.setWeights([tf.zeros([commonTable.rows, commonTable.dim])])).toThrowError(/readOnly/);
       expect(Array.from(new Set(layer.getWeights()[0]!.dataSync()))).toEqual([5]);
+    });
+  }, 60_000);
+
+  it('end when their last step has', async () => {
+    const name = newClusterName();
+    await withCluster(servers, { name }, () => {
+      stepUp(commonTable(), 20);
+      emb.cluster().close();
+    });
+    await withCluster(servers, { name, tables: 'readOnly' }, async () => {
+      const layer = commonTable();
+      for (let tries = 0; tries < 100 && !isAll(layer, 20); tries++) await new Promise((go) => setTimeout(go, 20));
+      expect(isAll(layer, 20)).toBeTrue();
     });
   }, 60_000);
 
