@@ -18,7 +18,15 @@ import { captureSteps } from './capture/capture.js';
 import { warnOnce } from './base/warn_once.js';
 
 export * from './index_node.js';
-export { Cluster, cluster, connectCluster, type ClusterCounters, type ConnectedServer } from './report/tf_cluster.js';
+export {
+  Cluster,
+  cluster,
+  connectCluster,
+  type ClusterCounters,
+  type ConnectedServer,
+  type Deltas,
+  type DeltasArgs,
+} from './report/tf_cluster.js';
 export type { ConnectClusterArgs } from './backends/cluster/settings.js';
 export type { CheckpointOptions } from './backends/cluster/checkpoints/arguments.js';
 

@@ -1,26 +1,43 @@
 /** The public API of tables on TensorFlow servers: connecting, checkpoints, counters, recovery. */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError, described } from '../base/errors.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { readOptions } from '../base/options.js';
 import {
   CHECKPOINT_FIELDS,
   readPrefix,
   workOptions,
   type CheckpointOptions,
 } from '../backends/cluster/checkpoints/arguments.js';
+import { deltas } from '../backends/cluster/checkpoints/deltas.js';
 import { restore } from '../backends/cluster/checkpoints/restore.js';
 import { save } from '../backends/cluster/checkpoints/save.js';
-import { readOptions } from '../base/options.js';
 import type { ServerInfo } from '../backends/cluster/connection.js';
 import { reconnect } from '../backends/cluster/recovery.js';
 import { clusterAddon, connect, runningCluster, type RunningCluster } from '../backends/cluster/register.js';
 import { BACKEND_NAME, type ConnectClusterArgs } from '../backends/cluster/settings.js';
 import type { Counters } from '../backends/devices/machine/counters.js';
+import { changedRows } from '../backends/table_delta.js';
+import { writeDelta } from '../io/weights/delta_file.js';
 import { sourceOf } from './device_source.js';
 import type { Report, ReportArgs } from './report.js';
 import { reportMaker } from './report_maker.js';
 
 /** A server that was connected. */
 export type ConnectedServer = Pick<ServerInfo, 'address' | 'ops' | 'memory'>;
+
+export interface DeltasArgs extends CheckpointOptions {
+  /** The prefix of the checkpoint that tables are compared with. */
+  since: string;
+  /** The path of the file to be written, on the client. */
+  file: string;
+}
+
+/** What `deltas` wrote. */
+export interface Deltas {
+  readonly file: string;
+  /** How many rows of each table differ, by its name. */
+  readonly tables: Readonly<Record<string, number>>;
+}
 
 /** What was counted, and what went over the link to each server. */
 export interface ClusterCounters extends Counters {
@@ -160,6 +177,40 @@ export class Cluster {
     const path = readPrefix(prefix, 'prefix');
     const work = workOptions(readOptions<CheckpointOptions>(options, CHECKPOINT_FIELDS));
     return restore(this.now(), path, work);
+  }
+
+  /**
+   * Writes the rows of tables that differ from a checkpoint into a safetensors file, which `emb.weights.applyDelta` brings
+   * to models elsewhere. Returns its path, and how many rows of each table are in it.
+   *
+   * Servers compare their tables with the checkpoint, bit by bit, and send what differs; nothing is kept between calls,
+   * so that any client may ask, one with `tables: 'readOnly'` too. For each table the header has a checksum of the
+   * checkpoint and one of what the file leads to: no file is applied to another base, or out of order. For a chain of
+   * files, save and ask for deltas with no step between them, and compare with that checkpoint the next time.
+   *
+   * Edge cases: slots are not in it. A file that was there is replaced, by a whole one or not at all. The changed rows lie
+   * in the client's memory until they are written. While other clients train, each block of rows is taken as it is at one
+   * moment, and blocks one after the other.
+   *
+   * @param args - Checkpoint, file, deadline and progress.
+   * @returns A promise of the path and the numbers of rows.
+   * @throws TypeError and ValueError, which name the argument: where there is no such checkpoint, and where it lacks a
+   * table or has another size of it. RuntimeError where a server fails or the file cannot be written, and after a failure,
+   * until `restore`.
+   * Source: the safetensors format (safetensors 0.4); what the header of the file says beside is ours.
+   *
+   * @example
+   * await emb.cluster().deltas({since: '/checkpoints/ctr/100', file: 'ctr-100.safetensors'});
+   */
+  async deltas(args: DeltasArgs): Promise<Deltas> {
+    const { since, file, ...options } = readOptions<DeltasArgs>(args, ['since', 'file', ...CHECKPOINT_FIELDS], 'args');
+    const prefix = readPrefix(since, 'since');
+    const expected = 'a path for the file, such as deltas.safetensors';
+    if (typeof file !== 'string') throw new ArgumentTypeError('file', expected, file);
+    if (file === '') throw new ValueError('file', expected, file);
+    const found = await deltas(this.now(), prefix, workOptions(options));
+    await writeDelta(file, found);
+    return { file, tables: Object.fromEntries(found.map(({ name, parts }) => [name, changedRows(parts)])) };
   }
 
   /**

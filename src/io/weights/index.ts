@@ -1,4 +1,5 @@
 /** Weights in files of NumPy and PyTorch. */
+export { applyDelta } from './apply_delta.js';
 export { load, type LoadWeightsOptions } from './load.js';
 export { readNpy, readNpz, readSafetensors } from './read_arrays.js';
 export { writeNpy, writeNpz, writeSafetensors, type FileTarget, type Tables } from './write_arrays.js';

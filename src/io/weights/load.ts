@@ -28,7 +28,7 @@ interface Assignment {
 }
 
 /** Weights by all their names. */
-function weightsByName(model: Weighted): Map<string, tf.LayerVariable> {
+export function weightsByName(model: Weighted): Map<string, tf.LayerVariable> {
   const known = new Map<string, tf.LayerVariable>();
   for (const { name, weights } of model.layers) if (weights.length === 1) known.set(name, weights[0]!);
   // `tables/users` for `tables/users/embeddings`.
@@ -40,7 +40,7 @@ function weightsByName(model: Weighted): Map<string, tf.LayerVariable> {
   return known;
 }
 
-function unknown(argument: string, what: string, name: string, known: Iterable<string>): ValueError {
+export function unknownName(argument: string, what: string, name: string, known: Iterable<string>): ValueError {
   const list = [...known];
   const meant = closestName(name, list);
   const shown = `one of ${list.slice(0, 8).join(', ')}${list.length > 8 ? ', …' : ''}`;
@@ -77,9 +77,9 @@ function readPairs(
     if (typeof b !== 'string') throw new ArgumentTypeError(`names[${JSON.stringify(a)}]`, 'a name', b);
     const { own, stored } = reading(a, b, weights, arrays);
     const weight = weights.get(own);
-    if (weight === undefined) throw unknown('names', 'a weight of the model', own, weights.keys());
+    if (weight === undefined) throw unknownName('names', 'a weight of the model', own, weights.keys());
     const array = arrays.get(stored);
-    if (array === undefined) throw unknown('names', 'an array of the file', stored, arrays.keys());
+    if (array === undefined) throw unknownName('names', 'an array of the file', stored, arrays.keys());
     return { weight, array };
   });
 }
@@ -89,7 +89,7 @@ function matchNames(weights: ReadonlyMap<string, tf.LayerVariable>, { arrays, na
   return [...arrays.values()].map((array) => {
     const weight = weights.get(array.name);
     if (weight === undefined)
-      throw unknown('source', 'arrays called as weights of the model, or names', array.name, weights.keys());
+      throw unknownName('source', 'arrays called as weights of the model, or names', array.name, weights.keys());
     return { weight, array };
   });
 }

@@ -6,7 +6,7 @@ import { sizeOf, tensorAt, type ArrayFile, type StoredArray } from './array_file
 import type { ArrayType } from './array_values.js';
 
 /** Bytes of the number before the header. */
-export const LENGTH_BYTES = 8;
+const LENGTH_BYTES = 8;
 /** As in the reference implementation. */
 const LONGEST_HEADER = 100_000_000;
 
@@ -80,8 +80,48 @@ function readEntry(source: ByteSource, name: string, value: unknown, bytes: numb
   return { shape: shape as number[], type: known!, first: first as number, end: end as number };
 }
 
-/** The arrays of a safetensors file by name. Throws ValueError where they overlap, leave gaps or lie outside. */
-export function openSafetensors(source: ByteSource): ArrayFile {
+/** An array to be written. */
+export interface ArrayForm {
+  readonly name: string;
+  /** As the format calls it. */
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** Of all its values. */
+  readonly bytes: number;
+}
+
+/** What a file begins with; the values follow, one array after the other. */
+export function safetensorsStart(
+  arrays: readonly ArrayForm[],
+  metadata: Readonly<Record<string, string>> = {},
+): Uint8Array {
+  let at = 0;
+  const header: Record<string, object> = Object.keys(metadata).length === 0 ? {} : { __metadata__: metadata };
+  for (const { name, dtype, shape, bytes } of arrays) {
+    header[name] = { dtype, shape, data_offsets: [at, (at += bytes)] };
+  }
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  // Values begin at a multiple of 8 bytes.
+  const room = Math.ceil(text.length / 8) * 8;
+  const start = new Uint8Array(LENGTH_BYTES + room).fill(0x20);
+  new DataView(start.buffer).setBigUint64(0, BigInt(room), true);
+  start.set(text, LENGTH_BYTES);
+  return start;
+}
+
+/** Where an array lies in its file. */
+export interface PlacedArray {
+  readonly shape: readonly number[];
+  readonly type: ArrayType;
+  /** Its first byte. */
+  readonly at: number;
+}
+
+/** What a safetensors file says of itself. Throws ValueError where arrays overlap, leave gaps or lie outside. */
+export function readSafetensorsStart(source: ByteSource): {
+  readonly arrays: ReadonlyMap<string, PlacedArray>;
+  readonly metadata: unknown;
+} {
   const { header, start } = readHeader(source);
   const bytes = source.size - start;
   const entries = Object.entries(header)
@@ -94,9 +134,17 @@ export function openSafetensors(source: ByteSource): ArrayFile {
     at = end;
   }
   if (at !== bytes) refuse(source, `${at} bytes of values`, `which holds ${bytes}`);
+  const arrays = entries.map(({ name, shape, type: stored, first }) => {
+    return [name, { shape, type: stored, at: start + first }] as const;
+  });
+  return { arrays: new Map(arrays), metadata: header['__metadata__'] };
+}
+
+/** The arrays of a safetensors file by name. */
+export function openSafetensors(source: ByteSource): ArrayFile {
   const arrays = new Map<string, StoredArray>();
-  for (const { name, shape, type: stored, first } of entries) {
-    const read: StoredArray['read'] = async () => tensorAt(source, source.name, start + first, shape, stored);
+  for (const [name, { shape, type: stored, at }] of readSafetensorsStart(source).arrays) {
+    const read: StoredArray['read'] = async () => tensorAt(source, source.name, at, shape, stored);
     arrays.set(name, { name, shape, type: stored, read });
   }
   return { name: source.name, arrays, close: () => source.close() };

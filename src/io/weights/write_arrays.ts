@@ -8,7 +8,7 @@ import { pathOf } from '../byte_source.js';
 import { npyHeaderBytes } from '../npy_writer.js';
 import { writeWhole, type Write } from '../whole_file.js';
 import { loadZip } from '../zip_archive.js';
-import { LENGTH_BYTES } from './safetensors.js';
+import { safetensorsStart } from './safetensors.js';
 
 /** A path, or a WritableStream where there are no files. */
 export type FileTarget = string | WritableStream<Uint8Array>;
@@ -130,21 +130,11 @@ export async function writeNpz(file: FileTarget, tables: Tables): Promise<void> 
  */
 export async function writeSafetensors(file: FileTarget, tables: Tables): Promise<void> {
   const list = readTables(tables);
-  let at = 0;
-  const header = Object.fromEntries(
-    list.map(([name, { shape, size }, { safetensors, bytes }]) => {
-      return [name, { dtype: safetensors, shape, data_offsets: [at, (at += size * bytes)] }];
-    }),
-  );
-  const text = new TextEncoder().encode(JSON.stringify(header));
-  // Values begin at a multiple of 8 bytes.
-  const padded = new Uint8Array(Math.ceil(text.length / 8) * 8).fill(0x20);
-  padded.set(text);
-  const length = new Uint8Array(LENGTH_BYTES);
-  new DataView(length.buffer).setBigUint64(0, BigInt(padded.length), true);
+  const arrays = list.map(([name, { shape, size }, { safetensors, bytes }]) => {
+    return { name, dtype: safetensors, shape, bytes: size * bytes };
+  });
   await toTarget(file, async (write) => {
-    await write(length);
-    await write(padded);
+    await write(safetensorsStart(arrays));
     for (const [, tensor] of list) await write(await bytesOf(tensor));
   });
 }

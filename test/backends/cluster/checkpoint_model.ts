@@ -26,6 +26,8 @@ export const OPTIMIZERS = {
   sgd: () => emb.train.sgd({ learningRate: 0.1 }),
   adagrad: () => emb.train.adagrad({ learningRate: 0.1, initialAccumulatorValue: 0.25 }),
   adam: () => emb.train.adam({ learningRate: 0.1 }),
+  /** Moves rows of earlier steps too. */
+  denseAdam: () => emb.train.adam({ learningRate: 0.1, lazy: false }),
 } as const;
 
 export class CheckpointModel {

@@ -51,7 +51,7 @@ function savedTable(value: unknown): SavedTable | null {
 }
 
 /** The tables and slots of a checkpoint by name. Throws ValueError for a text of another form or version. */
-export function readManifest(text: string, prefix: string): Map<string, SavedTable> {
+export function readManifest(text: string, prefix: string, argument: string): Map<string, SavedTable> {
   let given: unknown;
   try {
     given = JSON.parse(text);
@@ -64,5 +64,5 @@ export function readManifest(text: string, prefix: string): Map<string, SavedTab
     if (!found.includes(null)) return new Map((found as SavedTable[]).map((each) => [each.name, each]));
   }
   const received = `${prefix}, whose ${MANIFEST} is ${JSON.stringify(text.slice(0, 60))}`;
-  throw new ValueError('prefix', `a checkpoint of version ${VERSION}`, described(received));
+  throw new ValueError(argument, `a checkpoint of version ${VERSION}`, described(received));
 }

@@ -7,7 +7,8 @@ import { ServerCall } from '../server_call.js';
 import { attribute, node, placeholder, STRING } from '../server_graph.js';
 import { currentTables } from './current_tables.js';
 import { MANIFEST, readManifest, type SavedTable } from './manifest.js';
-import { restoring, type Source, type Target } from './restored_part.js';
+import { restoring, type Source } from './restored_part.js';
+import type { SavedAt, Target } from './saved_rows.js';
 import { oneCall, Progress, ServerFailure, workLater, workNow, type Rounds, type WorkOptions } from './server_work.js';
 
 /** Gives all tables and slots the values of a checkpoint. Returns the names of those that were restored. */
@@ -15,7 +16,7 @@ export async function restore(cluster: RunningCluster, prefix: string, options: 
   const { machine, settings } = cluster;
   if (settings.settings.tables === 'readOnly') throw readOnlyError();
   settle(cluster);
-  const manifest = await savedTables(cluster, prefix, options);
+  const manifest = await savedTables(cluster, prefix, options, 'prefix');
   const { sources, waiting } = match(cluster, manifest, prefix);
   const numbers = [...sources.keys()].reduce((sum, { layout }) => sum + numbersOf(layout.shards), 0);
   const progress = new Progress(numbers, options.onProgress);
@@ -57,6 +58,7 @@ export async function savedTables(
   cluster: RunningCluster,
   prefix: string,
   options: WorkOptions,
+  argument: string,
 ): Promise<Map<string, SavedTable>> {
   const { graph } = cluster.settings.devices[0]!.session;
   const feeds = ['prefix', 'names', 'slices'];
@@ -81,9 +83,9 @@ export async function savedTables(
     if (!(error instanceof ServerFailure)) throw error;
     if (error.cause.isSilence) throw error.toError('a server that answers', cluster.machine.form.afterFault);
     const received = `${prefix}, of which ${error.server} says: ${error.message}`;
-    throw new ValueError('prefix', 'a checkpoint that emb.cluster().save wrote', described(received));
+    throw new ValueError(argument, 'a checkpoint that emb.cluster().save wrote', described(received));
   }
-  return readManifest(text, prefix);
+  return readManifest(text, prefix, argument);
 }
 
 interface Matched {
@@ -101,7 +103,7 @@ function match({ machine, settings }: RunningCluster, manifest: Map<string, Save
     const saved = manifest.get(table.name);
     // Saved before the first step: the slot was not there, and would begin anew.
     const first = table.role === 'slots' && saved === undefined ? settings.slots.firstValue(table.name) : undefined;
-    sources.set(table, first ?? { prefix, saved: checked(table, saved, manifest, prefix) });
+    sources.set(table, first ?? { prefix, saved: checked(table, saved, manifest, prefix, 'prefix') });
   }
   const names = new Set(groups.map(({ table }) => table.name));
   const there = new Set([...sources.keys()].map(({ name }) => name));
@@ -117,15 +119,16 @@ export function checked(
   saved: SavedTable | undefined,
   manifest: ReadonlyMap<string, SavedTable>,
   prefix: string,
+  argument: string,
 ): SavedTable {
   const expected = `a checkpoint with ${name}, [${rows}, ${columns}]`;
   if (saved === undefined) {
     const names = [...manifest.keys()];
     const listed = `${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''}`;
-    throw new ValueError('prefix', expected, described(`${prefix}, which has ${listed}`));
+    throw new ValueError(argument, expected, described(`${prefix}, which has ${listed}`));
   }
   if (saved.rows === rows && saved.columns === columns) return saved;
-  throw new ValueError('prefix', expected, described(`${prefix}, where it is [${saved.rows}, ${saved.columns}]`));
+  throw new ValueError(argument, expected, described(`${prefix}, where it is [${saved.rows}, ${saved.columns}]`));
 }
 
 /** The rounds of each server. */
@@ -145,10 +148,10 @@ function roundsOf({ settings }: RunningCluster, sources: ReadonlyMap<DeviceTable
 }
 
 /** The values of a slot that an optimizer makes now; the step that needs it waits. */
-function restoreLate(cluster: RunningCluster, slot: DeviceTable, source: Source, { timeoutMs }: WorkOptions): void {
+function restoreLate(cluster: RunningCluster, slot: DeviceTable, source: SavedAt, { timeoutMs }: WorkOptions): void {
   const { machine } = cluster;
-  const { prefix, saved } = source as Exclude<Source, number>;
-  checked(slot, saved, new Map(), prefix);
+  const { prefix, saved } = source;
+  checked(slot, saved, new Map(), prefix, 'prefix');
   machine.finish();
   try {
     workNow(cluster, roundsOf(cluster, new Map([[slot, source]])), timeoutMs);

@@ -15,13 +15,16 @@ export interface Block {
   readonly count: number;
 }
 
-/** The blocks of a part of a table, in order. */
-export function blocksOf({ rows, columns }: TableSize): Block[] {
-  const bytes = Math.max(BLOCK_BYTES, (FLOAT_BYTES * rows * columns) / MOST_BLOCKS);
-  const most = Math.max(ROWS_ALIKE, ROWS_ALIKE * Math.floor(bytes / (FLOAT_BYTES * columns * ROWS_ALIKE)));
+/** The blocks of a part of a table, in order; of at most `most` rows where that is said. */
+export function blocksOf({ rows, columns }: TableSize, most = rowsOfBlock({ rows, columns })): Block[] {
   const blocks: Block[] = [];
   for (let first = 0; first < rows; first += most) blocks.push({ first, count: Math.min(most, rows - first) });
   return blocks;
+}
+
+function rowsOfBlock({ rows, columns }: TableSize): number {
+  const bytes = Math.max(BLOCK_BYTES, (FLOAT_BYTES * rows * columns) / MOST_BLOCKS);
+  return ROWS_ALIKE * Math.max(1, Math.floor(bytes / (FLOAT_BYTES * columns * ROWS_ALIKE)));
 }
 
 /** A slice of a tensor [rows, columns], as SaveV2 and RestoreV2 read it. */
