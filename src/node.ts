@@ -19,15 +19,16 @@ import { warnOnce } from './base/warn_once.js';
 
 export * from './index_node.js';
 export {
-  Cluster,
   cluster,
   connectCluster,
+  type Cluster,
   type ClusterCounters,
   type ConnectedServer,
   type Deltas,
   type DeltasArgs,
 } from './report/tf_cluster.js';
 export type { ConnectClusterArgs } from './backends/cluster/settings.js';
+export type { TablesMode } from './backends/cluster/variables.js';
 export type { CheckpointOptions } from './backends/cluster/checkpoints/arguments.js';
 
 restoreLegacyUtil();

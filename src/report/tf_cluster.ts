@@ -11,7 +11,6 @@ import {
 import { deltas } from '../backends/cluster/checkpoints/deltas.js';
 import { restore } from '../backends/cluster/checkpoints/restore.js';
 import { save } from '../backends/cluster/checkpoints/save.js';
-import type { ServerInfo } from '../backends/cluster/connection.js';
 import { reconnect } from '../backends/cluster/recovery.js';
 import { clusterAddon, connect, runningCluster, type RunningCluster } from '../backends/cluster/register.js';
 import { BACKEND_NAME, type ConnectClusterArgs } from '../backends/cluster/settings.js';
@@ -23,7 +22,13 @@ import type { Report, ReportArgs } from './report.js';
 import { reportMaker } from './report_maker.js';
 
 /** A server that was connected. */
-export type ConnectedServer = Pick<ServerInfo, 'address' | 'ops' | 'memory'>;
+export interface ConnectedServer {
+  readonly address: string;
+  /** Whether tables are looked up and stepped by the ops of this package, or by TensorFlow's own. */
+  readonly ops: 'tfjs-embeddings' | 'stock';
+  /** Bytes that it was started with; null: no limit, or not known. */
+  readonly memory: number | null;
+}
 
 export interface DeltasArgs extends CheckpointOptions {
   /** The prefix of the checkpoint that tables are compared with. */

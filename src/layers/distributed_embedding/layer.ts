@@ -293,7 +293,11 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     return this.#outputForm === 'concat' ? joined(results, batch.paths.ids) : results;
   }
 
-  /** Starts the lookups of a batch to come. */
+  /**
+   * Starts the lookups of a batch to come.
+   *
+   * @internal
+   */
   [LOOK_AHEAD](inputs: readonly tf.Tensor[]): void {
     if (!this.#isReady) return;
     const { batch, variables } = this.#asked(inputs, undefined);
