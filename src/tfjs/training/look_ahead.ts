@@ -38,9 +38,9 @@ function layersAhead(model: tf.LayersModel): Ahead[] {
   });
 }
 
-/** Whether `fit` of this model should tell of the next batch. */
+/** Whether `fit` of this model should tell of the next batch: one layer at a time looks ahead. */
 export function looksAhead(model: tf.LayersModel): boolean {
-  return wanted().isWanted() && layersAhead(model).length > 0;
+  return wanted().isWanted() && layersAhead(model).length === 1;
 }
 
 /** Tells the layers of a model of the batch that comes next: its inputs in their order. */
