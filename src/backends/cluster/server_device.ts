@@ -112,6 +112,15 @@ export class ServerDevice implements Device {
     this.fault = new DeviceFault(this.index, `it failed, as a fault that was injected: ${fault}`);
   }
 
+  /** Waits for what was started, whatever became of it: nobody asks for it any more. */
+  drain(): void {
+    try {
+      this.session.finish(this);
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+    }
+  }
+
   /** Takes commands again after a fault. */
   revive(): void {
     this.fault = null;

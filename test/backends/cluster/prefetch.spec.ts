@@ -1,4 +1,7 @@
 /** Lookups of the next batch while the dense part of this one runs: one step behind, and no more. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { withCluster } from '../../helpers/servers/cluster.js';
@@ -77,6 +80,37 @@ describe('Prefetch', () => {
       expect(emb.cluster().counters().lookUps).toBe(ROWS);
       expect(emb.backendInfo().devices).toEqual(jasmine.objectContaining({ prefetch: 1 }));
     });
+  });
+
+  it('gives no rows of before a restore', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
+    try {
+      await withCluster(servers, { prefetch: 1 }, async () => {
+        const model = makeModel();
+        await emb.cluster().save(join(folder, 'zeros'));
+        const inputs = [1, 2].map(() => tf.fill([6, 1], 5, 'int32'));
+        const labels = [1, 2].map(() => tf.fill([6, 1], TARGET));
+        const onBatchEnd = (batch: number): void => {
+          if (batch === 2) throw new Error('enough');
+        };
+        const fitting = model.fit(inputs, labels, {
+          batchSize: 1,
+          shuffle: false,
+          verbose: 0,
+          callbacks: { onBatchEnd },
+        });
+        await expectAsync(fitting).toBeRejectedWithError('enough');
+        await emb.cluster().restore(join(folder, 'zeros'));
+        const one = [1, 2].map(() => tf.fill([1, 1], 5, 'int32'));
+        const found = model.predict(one) as tf.Tensor[];
+        expect(found.map((each) => each.dataSync()[0])).toEqual([0, 0]);
+        tf.dispose([inputs, labels, one, found]);
+        model.optimizer.dispose();
+        model.dispose();
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('leaves an id outside a table to the step that has it', async () => {

@@ -16,6 +16,9 @@ export async function restore(cluster: RunningCluster, prefix: string, options: 
   const { machine, settings } = cluster;
   if (settings.settings.tables === 'readOnly') throw readOnlyError();
   settle(cluster);
+  // Rows that were looked up ahead are those of before.
+  for (const device of settings.beside) device.drain();
+  cluster.devices.forgetAhead();
   const manifest = await savedTables(cluster, prefix, options, 'prefix');
   const { sources, waiting } = match(cluster, manifest, prefix);
   const numbers = [...sources.keys()].reduce((sum, { layout }) => sum + numbersOf(layout.shards), 0);
@@ -30,7 +33,7 @@ export async function restore(cluster: RunningCluster, prefix: string, options: 
     if (error instanceof ServerFailure) throw error.toError(`a server that reads ${prefix}`, machine.form.afterFault);
     throw error;
   }
-  for (const device of settings.devices) device.revive();
+  for (const device of [...settings.devices, ...settings.beside]) device.revive();
   machine.recover(() => undefined);
   const restoreNow = (slot: DeviceTable, saved: SavedTable): void => {
     restoreLate(cluster, slot, { prefix, saved }, options);
