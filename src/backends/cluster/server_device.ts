@@ -131,7 +131,7 @@ export class ServerDevice implements Device {
     const isWell = this.fault === null;
     this.fault ??= new DeviceFault(this.index, 'it was closed');
     // What becomes of them nobody asks any more.
-    if (isWell) await this.session.finishLater().catch(() => undefined);
+    if (isWell) await this.session.finishLater(this).catch(() => undefined);
     this.session.close();
     this.operands.close();
   }

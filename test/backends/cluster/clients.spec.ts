@@ -1,5 +1,8 @@
 /** Several clients of the same servers. */
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
@@ -76,15 +79,32 @@ describe('Clients of one cluster', () => {
 
   it('end when their last step has', async () => {
     const name = newClusterName();
-    await withCluster(servers, { name }, () => {
-      stepUp(commonTable(), 20);
-      emb.cluster().close();
-    });
-    await withCluster(servers, { name, tables: 'readOnly' }, async () => {
+    const [server] = servers as [ServerProcess];
+    const folder = mkdtempSync(join(tmpdir(), 'last-step-'));
+    await withCluster([server], { name }, async () => {
       const layer = commonTable();
-      for (let tries = 0; tries < 100 && !isAll(layer, 20); tries++) await new Promise((go) => setTimeout(go, 20));
-      expect(isAll(layer, 20)).toBeTrue();
+      let saving: Promise<unknown> = Promise.resolve();
+      const optimizer = emb.train.sgd({ learningRate: 1 });
+      tf.tidy(() => {
+        optimizer.minimize(() => {
+          const ids = tf.range(0, commonTable.rows, 1, 'int32').reshape([1, commonTable.rows]);
+          const sum = (layer.apply([ids]) as tf.Tensor[])[0]!.sum().neg().asScalar();
+          // The step waits behind a call that the server does not end.
+          server.signal('SIGSTOP');
+          saving = emb.cluster().save(join(folder, 'never'));
+          return sum;
+        });
+      });
+      emb.cluster().close();
+      server.signal('SIGCONT');
+      await saving.catch(() => undefined);
     });
+    await withCluster([server], { name, tables: 'readOnly' }, async () => {
+      const layer = commonTable();
+      for (let tries = 0; tries < 100 && !isAll(layer, 1); tries++) await new Promise((go) => setTimeout(go, 20));
+      expect(isAll(layer, 1)).toBeTrue();
+    });
+    rmSync(folder, { recursive: true });
   }, 60_000);
 
   it('are refused, and change nothing, where tables are cut otherwise', async () => {

@@ -25,6 +25,7 @@ export async function restore(cluster: RunningCluster, prefix: string, options: 
   const progress = new Progress(numbers, options.onProgress);
   const work = roundsOf(cluster, sources);
   machine.distrust('tables that are being restored');
+  cluster.devices.forgetAhead();
   try {
     await workLater(cluster, work, options, progress);
   } catch (error) {
