@@ -5,7 +5,7 @@
 import { distributedCase, type DistributedCase } from '../../layers/distributed_embedding/generated_case.js';
 import { runCase, type Moment } from '../../layers/distributed_embedding/run.js';
 import { withCluster } from '../../helpers/servers/cluster.js';
-import { ServerProcess } from '../../helpers/servers/server_process.js';
+import { serverCommand, ServerProcess } from '../../helpers/servers/server_process.js';
 import { differences } from './differences.js';
 import { expectNoLeakAsync } from '../../helpers/tensors.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
@@ -21,7 +21,9 @@ describe('DistributedEmbedding on servers', () => {
   let servers: ServerProcess[] = [];
 
   beforeAll(async () => {
-    servers = await Promise.all(Array.from({ length: MOST }, () => ServerProcess.start()));
+    servers = await Promise.all(
+      Array.from({ length: MOST }, (_, task) => ServerProcess.start(undefined, serverCommand(task))),
+    );
   }, 120_000);
 
   afterAll(() => Promise.all(servers.map((server) => server.end())));

@@ -30,7 +30,17 @@ describe('the command server', () => {
   it('tells what it can do', async () => {
     const { code, output } = await command('--help');
     expect(code).toBe(0);
-    for (const option of ['--task', '--listen', '--threads', '--memory', '--life', PRIVATE, '--check', '--json']) {
+    for (const option of [
+      '--task',
+      '--listen',
+      '--threads',
+      '--memory',
+      '--life',
+      '--until-input-ends',
+      PRIVATE,
+      '--check',
+      '--json',
+    ]) {
       expect(output).toContain(option);
     }
   });

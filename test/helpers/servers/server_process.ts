@@ -1,9 +1,10 @@
 /** Servers of TensorFlow in processes of their own, on loopback. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { ROOT } from '../project.js';
 
-const PROGRAM = fileURLToPath(new URL('server_program.ts', import.meta.url));
+const CLI = join(ROOT, 'custom-ops', 'cli.mjs');
 
 /** A port that nothing listens on. */
 export function freePort(): Promise<number> {
@@ -17,11 +18,20 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** How a server is started: by this package's helper, or another program. */
+/** How a server is started. */
 export interface ServerProgram {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
+}
+
+/** The command of this package, as a task of its cluster. */
+export function serverCommand(task: number, ...options: string[]): (port: number) => ServerProgram {
+  return (port) => {
+    const where = ['--task', `ps:${task}`, '--listen', `127.0.0.1:${port}`];
+    const args = [CLI, 'server', ...where, '--network-is-private', '--until-input-ends', ...options];
+    return { command: process.execPath, args };
+  };
 }
 
 /** A child process that ends with this one, however that ends: its standard input does. */
@@ -44,10 +54,7 @@ export class ServerProcess {
   /** Starts a server on a port, a free one if none is given, and waits until it is there. */
   static async start(
     port?: number,
-    program: (port: number) => ServerProgram = (at) => ({
-      command: process.execPath,
-      args: ['--import', 'tsx', PROGRAM, String(at)],
-    }),
+    program: (port: number) => ServerProgram = serverCommand(0),
   ): Promise<ServerProcess> {
     const chosen = port ?? (await freePort());
     const { command, args, env } = program(chosen);
