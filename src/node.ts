@@ -25,11 +25,10 @@ export {
   type ClusterCounters,
   type ConnectedServer,
   type Deltas,
-  type DeltasArgs,
 } from './report/tf_cluster.js';
 export type { ConnectClusterArgs } from './backends/cluster/settings.js';
 export type { TablesMode } from './backends/cluster/variables.js';
-export type { CheckpointOptions } from './backends/cluster/checkpoints/arguments.js';
+export type { CheckpointOptions, DeltasArgs } from './backends/cluster/checkpoints/arguments.js';
 
 restoreLegacyUtil();
 

@@ -1,12 +1,11 @@
 /** The public API of tables on TensorFlow servers: connecting, checkpoints, counters, recovery. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import { readOptions } from '../base/options.js';
+import { RuntimeError, described } from '../base/errors.js';
 import {
-  CHECKPOINT_FIELDS,
-  readPrefix,
-  workOptions,
+  readCheckpointArguments,
+  readDeltasArguments,
   type CheckpointOptions,
+  type DeltasArgs,
 } from '../backends/cluster/checkpoints/arguments.js';
 import { deltas } from '../backends/cluster/checkpoints/deltas.js';
 import { restore } from '../backends/cluster/checkpoints/restore.js';
@@ -28,13 +27,6 @@ export interface ConnectedServer {
   readonly ops: 'tfjs-embeddings' | 'stock';
   /** Bytes that it was started with; null: no limit, or not known. */
   readonly memory: number | null;
-}
-
-export interface DeltasArgs extends CheckpointOptions {
-  /** The prefix of the checkpoint that tables are compared with. */
-  since: string;
-  /** The path of the file to be written, on the client. */
-  file: string;
 }
 
 /** What `deltas` wrote. */
@@ -149,9 +141,8 @@ export class Cluster {
    * await emb.cluster().save('/checkpoints/ctr/100');
    */
   async save(prefix: string, options: CheckpointOptions = {}): Promise<string[]> {
-    const path = readPrefix(prefix, 'prefix');
-    const work = workOptions(readOptions<CheckpointOptions>(options, CHECKPOINT_FIELDS));
-    const saved = await save(this.now(), path, work);
+    const given = readCheckpointArguments(prefix, options);
+    const saved = await save(this.now(), given.prefix, given.work);
     return saved.map(({ name }) => name);
   }
 
@@ -179,9 +170,8 @@ export class Cluster {
    * await emb.cluster().restore('/checkpoints/ctr/100');
    */
   async restore(prefix: string, options: CheckpointOptions = {}): Promise<string[]> {
-    const path = readPrefix(prefix, 'prefix');
-    const work = workOptions(readOptions<CheckpointOptions>(options, CHECKPOINT_FIELDS));
-    return restore(this.now(), path, work);
+    const given = readCheckpointArguments(prefix, options);
+    return restore(this.now(), given.prefix, given.work);
   }
 
   /**
@@ -208,12 +198,8 @@ export class Cluster {
    * await emb.cluster().deltas({since: '/checkpoints/ctr/100', file: 'ctr-100.safetensors'});
    */
   async deltas(args: DeltasArgs): Promise<Deltas> {
-    const { since, file, ...options } = readOptions<DeltasArgs>(args, ['since', 'file', ...CHECKPOINT_FIELDS], 'args');
-    const prefix = readPrefix(since, 'since');
-    const expected = 'a path for the file, such as deltas.safetensors';
-    if (typeof file !== 'string') throw new ArgumentTypeError('file', expected, file);
-    if (file === '') throw new ValueError('file', expected, file);
-    const found = await deltas(this.now(), prefix, workOptions(options));
+    const { since, file, work } = readDeltasArguments(args);
+    const found = await deltas(this.now(), since, work);
     await writeDelta(file, found);
     return { file, tables: Object.fromEntries(found.map(({ name, parts }) => [name, changedRows(parts)])) };
   }

@@ -180,6 +180,23 @@ describe('A checkpoint of a cluster', () => {
     ]);
   }, 120_000);
 
+  it('is not needed for a model of its own, which loads without servers', async () => {
+    const file = join(folder, 'model.tfjs');
+    const tables = await on(2, async () => {
+      const model = new CheckpointModel('modulo', 'sgd');
+      await model.train(1, 2);
+      await model.model.save(`file://${file}`);
+      const found = model.tables();
+      model.dispose();
+      return found;
+    });
+    expect(tf.getBackend()).not.toBe('tf-cluster');
+    const loaded = await tf.loadLayersModel(`file://${file}/model.json`);
+    const layer = loaded.getLayer('tables');
+    expect(layer.getWeights().map((table) => Array.from(table.dataSync()))).toEqual(tables);
+    loaded.dispose();
+  });
+
   it('is saved by clients that only look up, who cannot restore it', async () => {
     const name = newClusterName();
     const prefix = join(folder, 'read-only');

@@ -1,4 +1,5 @@
 /** Every argument of a connection to servers, right and odd. */
+import { readCheckpointArguments, readDeltasArguments } from '../../../src/backends/cluster/checkpoints/arguments.js';
 import { readClusterSettings } from '../../../src/backends/cluster/settings.js';
 import { itTreatsEachArgument } from '../../helpers/each_argument.js';
 
@@ -15,5 +16,13 @@ itTreatsEachArgument(new URL('each_argument.txt', import.meta.url), {
       host: 'cpu',
     }),
     run: (args) => readClusterSettings(args),
+  },
+  'save and restore': {
+    args: () => ({ prefix: '/checkpoints/ctr/100', timeoutMs: 1000, onProgress: null }),
+    run: ({ prefix, ...options }) => readCheckpointArguments(prefix, options),
+  },
+  deltas: {
+    args: () => ({ since: '/checkpoints/ctr/100', file: 'ctr.safetensors', timeoutMs: 1000, onProgress: null }),
+    run: (args) => readDeltasArguments(args),
   },
 });

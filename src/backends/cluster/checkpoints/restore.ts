@@ -16,15 +16,14 @@ export async function restore(cluster: RunningCluster, prefix: string, options: 
   const { machine, settings } = cluster;
   if (settings.settings.tables === 'readOnly') throw readOnlyError();
   settle(cluster);
-  // Rows that were looked up ahead are those of before.
-  for (const device of settings.beside) device.drain();
-  cluster.devices.forgetAhead();
   const manifest = await savedTables(cluster, prefix, options, 'prefix');
   const { sources, waiting } = match(cluster, manifest, prefix);
   const numbers = [...sources.keys()].reduce((sum, { layout }) => sum + numbersOf(layout.shards), 0);
   const progress = new Progress(numbers, options.onProgress);
   const work = roundsOf(cluster, sources);
   machine.distrust('tables that are being restored');
+  // Rows that were looked up ahead are those of before.
+  for (const device of settings.beside) device.drain();
   cluster.devices.forgetAhead();
   try {
     await workLater(cluster, work, options, progress);
