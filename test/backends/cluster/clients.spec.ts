@@ -8,7 +8,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { newClusterName, withCluster } from '../../helpers/servers/cluster.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
-import { commonTable, stepUp } from './common_table.js';
+import { commonTable, stepBy, stepUp } from './common_table.js';
 
 const PROGRAM = fileURLToPath(new URL('client_program.ts', import.meta.url));
 
@@ -105,6 +105,37 @@ describe('Clients of one cluster', () => {
       expect(isAll(layer, 1)).toBeTrue();
     });
     rmSync(folder, { recursive: true });
+  }, 60_000);
+
+  it('go on with the slots of others', async () => {
+    const adagrad = (): tf.Optimizer => emb.train.adagrad({ learningRate: 0.5, initialAccumulatorValue: 0.25 });
+    const table = (layer: emb.DistributedEmbedding): number[] => Array.from(layer.getWeights()[0]!.dataSync());
+    const alone = await withCluster(servers, {}, () => {
+      const layer = commonTable();
+      stepBy(adagrad(), layer, 4);
+      return table(layer);
+    });
+    const name = newClusterName();
+    await withCluster(servers, { name }, () => stepBy(adagrad(), commonTable(), 2));
+    await withCluster(servers, { name, tables: 'attach' }, () => {
+      const layer = commonTable();
+      stepBy(adagrad(), layer, 2);
+      expect(table(layer)).toEqual(alone);
+    });
+  }, 60_000);
+
+  it('make slots that nobody has made yet, with the values that new ones have', async () => {
+    const adagrad = (): tf.Optimizer => emb.train.adagrad({ learningRate: 0.5, initialAccumulatorValue: 0.25 });
+    const table = (layer: emb.DistributedEmbedding): number[] => Array.from(layer.getWeights()[0]!.dataSync());
+    const step = (): number[] => {
+      const layer = commonTable();
+      stepBy(adagrad(), layer, 1);
+      return table(layer);
+    };
+    const alone = await withCluster(servers, {}, step);
+    const name = newClusterName();
+    await withCluster(servers, { name }, () => void commonTable());
+    expect(await withCluster(servers, { name, tables: 'attach' }, step)).toEqual(alone);
   }, 60_000);
 
   it('are refused, and change nothing, where tables are cut otherwise', async () => {

@@ -26,11 +26,16 @@ commonTable.dim = DIM;
 /** Takes steps that each add 1 to every number of the table. */
 export function stepUp(layer: emb.DistributedEmbedding, steps: number): void {
   const optimizer = emb.train.sgd({ learningRate: 1 });
+  stepBy(optimizer, layer, steps);
+  optimizer.dispose();
+}
+
+/** Takes steps by a gradient of -1 for every number of the table; the optimizer, and its slots, stay. */
+export function stepBy(optimizer: tf.Optimizer, layer: emb.DistributedEmbedding, steps: number): void {
   for (let step = 0; step < steps; step++) {
     tf.tidy(() => {
       const ids = tf.range(0, ROWS, 1, 'int32').reshape([1, ROWS]);
       optimizer.minimize(() => (layer.apply([ids]) as tf.Tensor[])[0]!.sum().neg().asScalar());
     });
   }
-  optimizer.dispose();
 }

@@ -82,6 +82,28 @@ describe('Prefetch', () => {
     });
   });
 
+  it('gives nobody the rows of other ids', async () => {
+    await withCluster(servers, { prefetch: 1 }, async () => {
+      const model = makeModel();
+      const [inputs, labels] = [
+        [1, 2].map(() => tf.fill([6, 1], 5, 'int32')),
+        [1, 2].map(() => tf.fill([6, 1], TARGET)),
+      ];
+      const untouched: number[] = [];
+      const onBatchEnd = (): void =>
+        tf.tidy(() => {
+          const found = model.predict([1, 2].map(() => tf.fill([1, 1], 4, 'int32'))) as tf.Tensor[];
+          untouched.push(...found.map((each) => each.dataSync()[0]!));
+        });
+      await model.fit(inputs, labels, { batchSize: 1, shuffle: false, verbose: 0, callbacks: { onBatchEnd } });
+      expect(untouched).toEqual(new Array<number>(12).fill(0));
+      expect(model.getWeights()[0]!.dataSync()[5]).not.toBe(0);
+      tf.dispose([inputs, labels]);
+      model.optimizer.dispose();
+      model.dispose();
+    });
+  });
+
   it('gives no rows of before a restore', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
     try {
