@@ -107,6 +107,21 @@ describe('Clients of one cluster', () => {
     rmSync(folder, { recursive: true });
   }, 60_000);
 
+  it('see steps that were taken while somebody held the values of before', async () => {
+    const name = newClusterName();
+    await withCluster(servers, { name }, () => {
+      const layer = commonTable();
+      stepUp(layer, 1);
+      const held = layer.getWeights()[0]!.clone();
+      stepUp(layer, 2);
+      expect(Array.from(new Set(held.dataSync()))).toEqual([1]);
+      held.dispose();
+    });
+    await withCluster(servers, { name, tables: 'attach' }, () => {
+      expect(Array.from(new Set(commonTable().getWeights()[0]!.dataSync()))).toEqual([3]);
+    });
+  }, 60_000);
+
   it('go on with the slots of others', async () => {
     const adagrad = (): tf.Optimizer => emb.train.adagrad({ learningRate: 0.5, initialAccumulatorValue: 0.25 });
     const table = (layer: emb.DistributedEmbedding): number[] => Array.from(layer.getWeights()[0]!.dataSync());
