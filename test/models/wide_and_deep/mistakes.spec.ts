@@ -39,7 +39,11 @@ describe('mistakes in options and files', () => {
       /lacks\.csv lacks columns of the training file: tags/,
     ],
     ['an unknown option', () => ['--dat', data], /Unknown option '--dat'/],
-    ['an unknown backend', () => ['--backend', 'cuda'], /one of cpu, tensorflow, wasm, tpu-emulator, tf-cluster, not "cuda"/],
+    [
+      'an unknown backend',
+      () => ['--backend', 'cuda'],
+      /one of cpu, tensorflow, wasm, tpu-emulator, tf-cluster, not "cuda"/,
+    ],
     ['an option without its value', () => ['--data'], /--data/],
     ['a number that is none', () => ['--epochs', 'many'], /--epochs must be a whole number/],
     ['a folder for the model below a file', () => ['--save', join(data, 'model')], /--save must be .* is no folder/],
