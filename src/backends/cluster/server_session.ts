@@ -28,7 +28,7 @@ export class ServerError extends Error {
     return this.code === NOT_FOUND && this.message.includes('Op type not registered');
   }
 
-  /** Whether the server did not get so far as to work: it is gone, was started anew, or did not answer in time. */
+  /** Whether no answer came: the server is gone, was started anew, or was too late. */
   get isSilence(): boolean {
     return [CANCELLED, DEADLINE_EXCEEDED, ABORTED, UNAVAILABLE].includes(this.code);
   }
@@ -180,6 +180,10 @@ export class ServerSession {
 function explained({ code, message }: RunResult, timeoutMs: number): string {
   if (code === DEADLINE_EXCEEDED) return `no answer within ${timeoutMs} ms; whether it did the work is unknown`;
   if (code === UNAVAILABLE) return `it is gone: ${message}`;
+  // TensorFlow sends a call again whose answer it lost, and servers refuse the second one.
+  if (code === ABORTED && message.includes('received twice')) {
+    return `its answer was lost; whether it did the work is unknown: ${message}`;
+  }
   if (code === ABORTED) return `it was started anew, and its tables are lost: ${message}`;
   // Which node it was says nothing here, where they have numbers.
   return message
