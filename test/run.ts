@@ -15,7 +15,7 @@ import { runInPool } from './runner/pool.js';
 import { choose, longestFirst, needsOf, recordSeconds, recordedSeconds, specFiles } from './runner/spec_files.js';
 import { SpecReporter } from './runner/spec_reporter.js';
 
-/** So few are run in this process: another one has to load the package first, too. */
+/** So few are run in this process, unless they have servers: another one has to load the package first, too. */
 const FEW = 8;
 /** Silence of a process until the file that it runs counts as hung; specs that wait have their own limits. */
 const SILENCE_MS = 1_200_000;
@@ -32,7 +32,7 @@ async function main(patterns: readonly string[]): Promise<number> {
   const reporter = new SpecReporter((text) => process.stdout.write(text));
   const { files, texts } = choose(specFiles(), patterns);
   const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism() + 1);
-  if (files.length <= FEW) {
+  if (files.length <= FEW && !files.some((each) => needsOf(each).has('servers'))) {
     let file = '';
     const runner = new FileRunner(texts, (message) => reporter.hear(file, message));
     for (const each of files) {

@@ -1,4 +1,9 @@
 /** For specs of the pool: does what the name of a "spec file" says, and tells of it as a process with spec files does. */
+import { existsSync, readlinkSync } from 'node:fs';
+
+/** Tells networks from each other, where the system has several. */
+const NETWORK = '/proc/self/ns/net';
+
 const tell = (message) => new Promise((sent) => process.send(message, sent));
 
 process.on('message', async ({ name }) => {
@@ -8,7 +13,8 @@ process.on('message', async ({ name }) => {
   else if (name.includes('exit')) process.exit(3);
   else if (name.includes('hang')) for (;;);
   if (name.includes('killed')) return;
-  await tell({ kind: 'ends', result: { ...result, pendingReason: String(process.pid) } });
+  const where = name.includes('network') && existsSync(NETWORK) ? readlinkSync(NETWORK) : String(process.pid);
+  await tell({ kind: 'ends', result: { ...result, pendingReason: where } });
   await tell({ kind: 'done', status: 'passed' });
 });
 process.on('disconnect', () => process.exit());

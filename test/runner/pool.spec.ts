@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Message } from './messages.js';
+import { hasOwnNetworks } from './own_network.js';
 import { runInPool, type PoolOptions } from './pool.js';
 import type { SpecFile } from './spec_files.js';
 
@@ -67,6 +68,18 @@ describe('runInPool', () => {
       expect(kinds(heard, 'after')).toEqual(PASSES);
     });
   }
+
+  it('runs files with servers where nobody else is on loopback, as far as the system allows it', async () => {
+    const text = '// runner: servers\n';
+    const files = [file('network here'), file('network 1', text), file('network 2', text), file('network again')];
+    const heard = await run(files, { processes: 1 });
+    const [here, first, second, again] = files.map(({ name }) => processOf(heard, name));
+    expect(second).toBe(first);
+    // Without such files a process goes on; where there are no networks these are ids of processes.
+    expect(first).not.toBe(here);
+    if (!hasOwnNetworks()) return;
+    expect([here, again]).toEqual([readlinkSync('/proc/self/ns/net'), here]);
+  });
 
   it('ends a process that says nothing any more, and goes on', async () => {
     const heard = await run([file('hang'), file('after')], { processes: 1, silence: 3000 });

@@ -2,6 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Message, Task } from './messages.js';
+import { inOwnNetwork } from './own_network.js';
 import { needsOf, type Choice, type SpecFile } from './spec_files.js';
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
@@ -31,12 +32,20 @@ function endAll(child: ChildProcess): void {
 
 class Lane {
   #child: ChildProcess | null = null;
+  /** Whether the process has servers of its files to itself. */
+  #isForServers = false;
   #said = '';
 
   constructor(private readonly options: PoolOptions) {}
 
-  /** Runs a file, in the process of the file before unless that ended. A process that dies is a failure of this file. */
+  /**
+   * Runs a file, in the process of the file before unless that ended or is in another network. A process that dies is a
+   * failure of this file.
+   */
   run(file: SpecFile): Promise<void> {
+    const isForServers = needsOf(file).has('servers');
+    if (isForServers !== this.#isForServers) this.end();
+    this.#isForServers = isForServers;
     const child = (this.#child ??= this.#start());
     const { hear, silence } = this.options;
     hear(file, { kind: 'taken' });
@@ -85,8 +94,11 @@ class Lane {
   #start(): ChildProcess {
     const { texts, program = WORKER } = this.options;
     const task: Task = { texts };
+    const command = [process.execPath, '--import', 'tsx'];
+    const [execPath, ...execArgv] = (this.#isForServers ? inOwnNetwork(command) : command) as [string, ...string[]];
     const child = fork(program, [JSON.stringify(task)], {
-      execArgv: ['--import', 'tsx'],
+      execPath,
+      execArgv,
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
       detached: process.platform !== 'win32',
     });

@@ -51,4 +51,14 @@ describe('spec files', () => {
         .withContext(each.name)
         .toContain('python');
   });
+
+  it('that start servers say so', () => {
+    const starts = /ServerProcess\.start\(|startServer\(/;
+    const uses = specFiles().filter(({ path }) => starts.test(readFileSync(path, 'utf8')));
+    expect(uses.length).toBeGreaterThan(5);
+    for (const each of uses)
+      expect([...needsOf(each)])
+        .withContext(each.name)
+        .toContain('servers');
+  });
 });

@@ -14,7 +14,9 @@ export type Need =
   /** Python with TensorFlow: waits until that is installed. */
   | 'python'
   /** No other spec file beside it: it minds how busy the machine is. */
-  | 'alone';
+  | 'alone'
+  /** Servers on loopback: runs in a network namespace of its own where the system allows it. */
+  | 'servers';
 
 export interface SpecFile {
   readonly path: string;
@@ -49,7 +51,7 @@ export function needsOf({ path }: SpecFile): Set<Need> {
   const lines = readFileSync(path, 'utf8').matchAll(/^\/\/ runner: (\w+)$/gm);
   return new Set(
     Array.from(lines, ([, need]) => {
-      if (need === 'python' || need === 'alone') return need;
+      if (need === 'python' || need === 'alone' || need === 'servers') return need;
       throw new Error(`${path}: there is no need named ${need}`);
     }),
   );

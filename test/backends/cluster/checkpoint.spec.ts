@@ -1,3 +1,4 @@
+// runner: servers
 /** Checkpoints that servers write and read. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runner: servers
 /** Several clients of the same servers. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

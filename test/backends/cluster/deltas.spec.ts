@@ -1,3 +1,4 @@
+// runner: servers
 /** Rows that changed since a checkpoint, and copies elsewhere that get them. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

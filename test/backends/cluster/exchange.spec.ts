@@ -1,3 +1,4 @@
+// runner: servers
 /** Pooled rows and gradients as float16: rounded once each way, in half the bytes. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';

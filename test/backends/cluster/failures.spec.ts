@@ -1,3 +1,4 @@
+// runner: servers
 /** What a cluster does when servers die, hang, come back empty, or were never there. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runner: servers
 /**
  * `DistributedEmbedding` on generated uses: N servers give and train what N virtual devices do, to the bit.
  * `CLUSTER_CASES=2000 CLUSTER_SEED=1` runs as many from that seed on.

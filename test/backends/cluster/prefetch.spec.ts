@@ -1,3 +1,4 @@
+// runner: servers
 /** Lookups of the next batch while the dense part of this one runs: one step behind, and no more. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 // runner: python
+// runner: servers
 /** Servers that Python started: with our ops they give our bits, with TensorFlow's alone they agree to 1e-6. */
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';

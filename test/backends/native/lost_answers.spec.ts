@@ -1,3 +1,4 @@
+// runner: servers
 /** What becomes of a run whose answer is lost on its way. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { loadAddon, type RunResult, type SessionRun } from '../../../src/backends/native/addon.js';

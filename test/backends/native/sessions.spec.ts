@@ -1,3 +1,4 @@
+// runner: servers
 /** Sessions on a server of TensorFlow that runs in another process. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

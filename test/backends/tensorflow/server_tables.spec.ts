@@ -1,3 +1,4 @@
+// runner: servers
 /** Ops of tables on servers, run where they are used: in a server, by a session. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 // runner: python
+// runner: servers
 /** Servers that Python started, with the op library of this package and without it. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// runner: servers
 /** The command `tfjs-embeddings server`. */
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
