@@ -1,6 +1,6 @@
 /**
  * Every benchmark, as JSON lines: `npm run bench`, or `npm run bench -- lookup` for those whose name holds a text.
- * Rivals run beside ours: stock tfjs always, torch where `python3` has it. Compare lines of one run only.
+ * Options after a name go to that benchmark. Rivals run beside ours: stock tfjs always, torch where `python3` has it. Compare lines of one run only.
  * `npm run bench -- --rivals PYTHON` is another program, `rivals/main.ts`: all rivals in turns, one table of ratios.
  */
 import { spawnSync } from 'node:child_process';
@@ -28,6 +28,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'devices', command: tsx('devices.ts') },
   { name: 'sparse_core', command: tsx('sparse_core.ts') },
   { name: 'loopback', command: tsx('servers/loopback.ts') },
+  { name: 'cluster', command: tsx('servers/cluster.ts') },
   { name: 'export', command: tsx('export.ts') },
   { name: 'data', command: tsx('data.ts') },
   { name: 'preprocessing', command: tsx('preprocessing.ts') },
@@ -35,8 +36,12 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'negatives', command: tsx('negatives.ts') },
 ];
 
-const patterns = process.argv.slice(2);
-if (patterns.some((text) => text.startsWith('--'))) {
+const given = process.argv.slice(2);
+const firstOption = given.findIndex((text) => text.startsWith('--'));
+const patterns = firstOption < 0 ? given : given.slice(0, firstOption);
+/** Those after a name are for the benchmarks of that name. */
+const options = firstOption < 0 ? [] : given.slice(firstOption);
+if (options.length > 0 && patterns.length === 0) {
   await import('./rivals/main.js');
   process.exit();
 }
@@ -52,6 +57,6 @@ for (const { name, command } of chosen) {
   }
   console.error(`${name} ...`);
   const [program, ...args] = command;
-  const { status } = spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  const { status } = spawnSync(program, [...args, ...options], { stdio: ['ignore', 'inherit', 'inherit'] });
   if (status !== 0) process.exitCode = 1;
 }

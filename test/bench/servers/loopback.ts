@@ -4,7 +4,6 @@
  * each a machine of its own. In a network namespace of its own (`unshare -n`) nobody else is on loopback.
  *   node --import tsx test/bench/servers/loopback.ts [--servers 2] [--tables 26] [--batch 4096] [--ids 10] [--rounds 15]
  */
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { loadAddon, type SessionRun } from '../../../src/backends/native/addon.js';
@@ -14,6 +13,7 @@ import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import { runOf } from '../../backends/native/session_graph.js';
 import { Random } from '../../helpers/random.js';
 import { DT, graphDefinition, node, placeholder, sessionConfig } from '../../helpers/servers/messages.js';
+import { figuresOf, loopbackBytes } from '../../helpers/servers/process_figures.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
 import { printLine, time } from '../stopwatch.js';
 
@@ -83,17 +83,6 @@ function graphOf(held: readonly number[]): Uint8Array {
   );
 }
 
-function loopbackBytes(): number {
-  const line = readFileSync('/proc/net/dev', 'utf8')
-    .split('\n')
-    .find((each) => each.trim().startsWith('lo:'))!;
-  return Number(line.trim().split(/\s+/)[1]);
-}
-
-function residentBytes({ pid }: ServerProcess): number {
-  return 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
-}
-
 const random = new Random(1);
 const ids = Array.from({ length: tables }, () =>
   Int32Array.from({ length: batch * length }, () => random.whole(0, ROWS)),
@@ -139,9 +128,9 @@ const CALLS = {
 };
 
 CALLS.empty();
-const idle = servers.map(residentBytes);
+const idle = servers.map(({ pid }) => figuresOf(pid).resident);
 call((held) => [runOf([], [], { ...LONG, targets: held.flatMap((t) => [`table${t}/init`, `slot${t}/init`]) })]);
-const grown = servers.map((server, i) => residentBytes(server) - idle[i]!);
+const grown = servers.map((server, i) => figuresOf(server.pid).resident - idle[i]!);
 const empty = await time(CALLS.empty, 20 * rounds);
 const measured: Record<string, { megabytes: number; msMedian: number; msMin: number }> = {};
 for (const kind of ['lookup', 'update'] as const) {
