@@ -95,7 +95,9 @@ describe('Steps on a cluster', () => {
         after.processes.forEach(({ resident, threads, handles }, i) => {
           const who = i === 0 ? 'client' : `server ${i - 1}`;
           const earlier = before.processes[i]!;
-          expect(threads).withContext(`threads of the ${who}`).toBeLessThan(earlier.threads + MOST_THREADS);
+          expect(threads)
+            .withContext(`threads of the ${who}`)
+            .toBeLessThan(earlier.threads + MOST_THREADS);
           expect(handles).withContext(`handles of the ${who}`).toBeLessThanOrEqual(earlier.handles);
           expect(resident - earlier.resident)
             .withContext(`bytes of the ${who}`)
