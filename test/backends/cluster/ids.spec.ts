@@ -1,3 +1,4 @@
+// runner: servers
 /** Ids outside a table: servers and virtual devices say the same of them, and go on. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';

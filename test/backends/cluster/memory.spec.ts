@@ -1,3 +1,4 @@
+// runner: servers
 /** Plans of tables on servers keep to the memory that these were started with. */
 import * as emb from 'tfjs-embeddings/node';
 import { withCluster } from '../../helpers/servers/cluster.js';

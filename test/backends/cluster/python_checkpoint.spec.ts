@@ -1,4 +1,5 @@
 // runner: python
+// runner: servers
 /** Checkpoints as Python reads them, and those of servers that have TensorFlow's ops alone. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
