@@ -96,7 +96,7 @@ export class DevicesBackend implements Devices, Tables {
   private lookAheadHost(): LookAheadHost {
     return {
       deviceTable: (tensor) => this.deviceTable(tensor),
-      read: (bags) => this.bags.read(bags),
+      read: (bags) => this.bags.readHere(bags),
       make: (rows, shape) => this.derived.pooled.make(rows, shape),
       answered: (lookups, seconds) => {
         const { counters } = this.machine;

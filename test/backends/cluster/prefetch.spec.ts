@@ -60,6 +60,12 @@ describe('Prefetch', () => {
     expect(tf.memory().numTensors).toBe(numTensors);
   });
 
+  it('does the same on tensorflow, whose tensors devices share', async () => {
+    const ids = Array.from({ length: ROWS }, (_, i) => i);
+    const found = await withCluster(servers, { prefetch: 1, host: 'tensorflow' }, () => fitted(ids, 3));
+    expect(found).toEqual(await train(0, ids, 3));
+  });
+
   it('is one step behind where a row comes again', async () => {
     const steps = 9;
     // Of a sample's loss (w - target)^2, with w as the lookup found it.

@@ -108,6 +108,11 @@ export class IdReader {
     return new LookupIds(readBatch(bags, this.reader.lentIds(bags.values)));
   }
 
+  /** The ids of a lookup, which are looked at here: no call may follow in which devices copy them. */
+  readHere(bags: BagTensors): LookupIds {
+    return new LookupIds(readBatch(bags, this.reader.ids(bags.values)));
+  }
+
   /**
    * The ids of a step; one outside the table is refused before anything is sent. `handle`: of the lookup, whose tensors
    * may be gone; `bags` hold the same numbers.
