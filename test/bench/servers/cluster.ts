@@ -5,9 +5,10 @@
  * machine. In a network namespace of its own nobody else is on loopback:
  * `unshare -n -r sh -c 'ip link set lo up; npm run bench -- cluster'`.
  *   node --import tsx test/bench/servers/cluster.ts [--rivals PYTHON] [--tables 26] [--batch 4096] [--rounds 5]
- *     [--fit-batch 512] [--units 128] [--delay 5]
+ *     [--fit-batch 512] [--units 128] [--delay 5] [--part steps] [--part fit]
  * PYTHON has tensorflow-cpu and tf-keras. `--delay`: milliseconds in each direction.
  */
+import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { PassingPort } from '../../helpers/servers/passing_port.js';
@@ -15,7 +16,7 @@ import { loopbackBytes } from '../../helpers/servers/process_figures.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
 import { Peer, type Measured } from '../rivals/peer.js';
 import { ratioOf, takeTurns, type Rounds } from '../rivals/rounds.js';
-import { Load, median, printLine } from '../stopwatch.js';
+import { median, printLine } from '../stopwatch.js';
 import type { Open } from './cluster_client.js';
 
 const { values: given } = parseArgs({
@@ -29,6 +30,7 @@ const { values: given } = parseArgs({
     'fit-batch': { type: 'string', default: '512' },
     units: { type: 'string', default: '128' },
     delay: { type: 'string', default: '5' },
+    part: { type: 'string', multiple: true, default: ['steps', 'fit'] },
   },
 });
 const COLUMNS = 64;
@@ -115,14 +117,12 @@ async function lookupsAndSteps(): Promise<void> {
     const works = contestants.map((peer) => workOf(peer, work));
     const megabytes: Record<string, number>[] = [];
     for (const each of works) megabytes.push(await traffic(each, 5));
-    const load = new Load();
     const found = await takeTurns(works, TURN);
-    const busy = load.ofOthers();
     const base = timesOf(found, works[0]!);
     works.forEach((each, i) => {
       const times = timesOf(found, each);
       const [peer, timesOurs] = [each.peer.name, ratioOf(times, base)];
-      printLine({ bench: 'cluster', work, peer, ms: median(times), timesOurs, megabytes: megabytes[i], busy });
+      printLine({ bench: 'cluster', work, peer, ms: median(times), timesOurs, megabytes: megabytes[i] });
     });
   }
   for (const peer of peers.splice(0)) peer.stop();
@@ -142,19 +142,20 @@ async function fits(delay: number): Promise<void> {
   const parts: Record<string, number> = {};
   for (const work of ['lookUp', 'step', 'dense']) parts[work] = await workOf(contestants[0]!, work).run(10);
   const works = contestants.map((peer) => workOf(peer, 'fit'));
-  const load = new Load();
   const found = await takeTurns(works, TURN);
-  const busy = load.ofOthers();
   const [plain, ahead] = works.map((work) => timesOf(found, work)) as [readonly number[], readonly number[]];
   const faster = ratioOf(plain, ahead);
-  printLine({ bench: 'cluster', work: 'fit', delay, parts, ms: median(plain), msAhead: median(ahead), faster, busy });
+  printLine({ bench: 'cluster', work: 'fit', delay, parts, ms: median(plain), msAhead: median(ahead), faster });
   for (const peer of peers.splice(0)) peer.stop();
 }
 
 try {
-  await lookupsAndSteps();
-  await fits(0);
-  await fits(Number(given.delay));
+  printLine({ bench: 'cluster', loadBefore: loadavg()[0] });
+  if (given.part.includes('steps')) await lookupsAndSteps();
+  if (given.part.includes('fit')) {
+    await fits(0);
+    await fits(Number(given.delay));
+  }
 } finally {
   for (const peer of peers) peer.stop();
   await Promise.all(ports.map((port) => port.end()));
