@@ -49,6 +49,9 @@ interface Life<Settings> {
 const PRIORITY = -1;
 
 export class DevicesRegistration<Settings> {
+  /** What kernels hold, which stay when devices go: a function made beside these would keep them. */
+  private readonly now = (): Running<Settings> => this.current();
+
   constructor(private readonly kind: DeviceKind<Settings>) {}
 
   /** What runs, or null. */
@@ -168,7 +171,7 @@ export class DevicesRegistration<Settings> {
     });
     machine.beforeExchange = () => derived.pooled.materializeAll();
     const devices = new DevicesBackend(machine, derived, tensors, () => info(host.name), beside);
-    registerKernels(backendName, host.name, () => this.current());
+    registerKernels(backendName, host.name, this.now);
     const { backend, columns } = derived;
     life.running = { devices, machine, tensors, settings, backend, columns, host: host.name };
     return backend;
