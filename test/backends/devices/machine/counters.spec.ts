@@ -236,9 +236,9 @@ describeEmulator('seconds of the host', { chips: 3, coresPerChip: 1 }, () => {
     let milliseconds = 5000;
     spyOn(performance, 'now').and.callFake(() => milliseconds);
     const { machine } = emulator();
-    const run = machine.run.bind(machine);
-    spyOn(machine, 'run').and.callFake((commands) => {
-      run(commands);
+    const start = machine.start.bind(machine);
+    spyOn(machine, 'start').and.callFake((commands) => {
+      start(commands);
       milliseconds += 250;
     });
     expect(lookUp(WHOLE).seconds).toEqual({ lookUp: 0.25, update: 0 });
