@@ -58,6 +58,7 @@ describe('packed rows', () => {
   });
 
   it('of a layer take weights that round to the largest half, and say which do not', async () => {
+    await tf.ready();
     const before = tf.getBackend();
     await tf.setBackend('cpu');
     const layer = emb.layers.embedding({ inputDim: 2, outputDim: 2, storage: 'float16', inputShape: [1] });
