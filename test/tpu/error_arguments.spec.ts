@@ -9,7 +9,7 @@ const sources = files.map((name) => readFileSync(join(FOLDER, name), 'utf8'));
 /** What errors and checks name by a plain text, up to the first dot or bracket. */
 const NAMED = /(?:new (?:ValueError|RuntimeError|ArgumentTypeError)\(|shardCount\([^;]*?)\s*'([a-zA-Z]+)[^']*'/g;
 const named = new Set(sources.flatMap((source) => [...source.matchAll(NAMED)].map(([, name]) => name!)));
-const settings = readFileSync(join(ROOT, 'src', 'backends', 'emulator', 'machine', 'settings.ts'), 'utf8');
+const settings = readFileSync(join(ROOT, 'src', 'backends', 'emulator', 'settings.ts'), 'utf8');
 
 /** Declared as a field, a parameter or a method, or among the fields that a config takes. */
 function isDeclared(name: string): boolean {
