@@ -14,8 +14,6 @@ export interface ServerInfo {
   /** Bytes that it was started with for tables, slots and exchange; null: no limit, or not known. */
   readonly memory: number | null;
   readonly kernels: KernelInfo;
-  /** The process that answers, null where it is not known: another one has other tables. */
-  readonly processId: number | null;
 }
 
 /** A server of a connection. */
@@ -26,7 +24,7 @@ export interface Connected {
 
 const STOCK: KernelInfo = { implementation: 'generic', instructionSet: 'unknown', threads: 1 };
 /** Places in the numbers of the op EmbeddingServerInfo. */
-const [MEMORY, THREADS, PROCESS] = [2, 5, 6];
+const [MEMORY, THREADS] = [2, 5];
 
 /** Opens a session on each server and asks what it can do. Throws RuntimeError, which names it, where one does not answer. */
 export async function openSessions(functions: SessionFunctions, settings: ClusterSettings): Promise<Connected[]> {
@@ -67,15 +65,14 @@ async function askFor(session: ServerSession): Promise<ServerInfo> {
     await session.finishLater();
   } catch (error) {
     if (!(error instanceof ServerError)) throw error;
-    if (error.isUnknownOp) return { address, ops: 'stock', memory: null, kernels: STOCK, processId: null };
+    if (error.isUnknownOp) return { address, ops: 'stock', memory: null, kernels: STOCK };
     throw new RuntimeError(`server ${address}`, 'a TensorFlow server that answers', described(error.message));
   }
-  const [memory, threads, processId] = [MEMORY, THREADS, PROCESS].map((place) => numbers![place]!);
+  const [memory, threads] = [MEMORY, THREADS].map((place) => numbers![place]!);
   return {
     address,
     ops: 'tfjs-embeddings',
     memory: memory! < 0 ? null : memory!,
     kernels: { implementation: 'tensorflow', instructionSet, threads: threads! },
-    processId: processId!,
   };
 }

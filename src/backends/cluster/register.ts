@@ -14,6 +14,7 @@ import { openSessions, type Connected } from './connection.js';
 import { ServerDevice } from './server_device.js';
 import { BACKEND_NAME, readClusterSettings, type ClusterSettings } from './settings.js';
 import { FilledOnServer } from './filled_on_server.js';
+import type { SessionDevice } from './session_device.js';
 import { FilledFromHere, StockDevice } from './stock_device.js';
 import { Variables } from './variables.js';
 
@@ -24,7 +25,7 @@ export interface ClusterState {
   readonly host: string | null;
   readonly settings: ClusterSettings;
   readonly servers: readonly Connected[];
-  readonly devices: readonly (ServerDevice | StockDevice)[];
+  readonly devices: readonly SessionDevice[];
   readonly slots: SlotValues;
   /** The same servers, for lookups of batches to come. */
   readonly beside: readonly ServerDevice[];

@@ -1,25 +1,16 @@
 /** A device that is a TensorFlow server with our ops: a list of commands is a call, or few. */
 import { RuntimeError, described } from '../../base/errors.js';
-import {
-  DeviceFault,
-  type Command,
-  type Device,
-  type EntryAt,
-  type ExchangedTableAt,
-  type ExchangeMemory,
-  type FaultName,
-  type TableAt,
-} from '../devices/device.js';
+import { DeviceFault, type Command, type EntryAt, type ExchangedTableAt, type TableAt } from '../devices/device.js';
 import { DistinctIds } from '../devices/distinct_ids.js';
 import { firstOutOfRange } from '../devices/exchange/place_ids.js';
-import { Operands, useForm, type Sharing, type UseForm } from '../devices/operands.js';
-import type { BagOptions, HostBags, KernelInfo } from '../kernel_set.js';
+import { Operands, useForm, type RowGradients, type UseForm } from '../devices/operands.js';
+import type { BagOptions, HostBags } from '../kernel_set.js';
 import { quantize } from '../quantize.js';
 import { CommandNodes, type TableNode } from './command_nodes.js';
 import { readOnlyError } from './read_only.js';
 import { ServerCall } from './server_call.js';
-import { ServerError, type ServerSession } from './server_session.js';
-import type { Variables } from './variables.js';
+import { ServerError } from './server_session.js';
+import { SessionDevice, type SessionDeviceParts } from './session_device.js';
 
 type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
 
@@ -31,23 +22,12 @@ const MOST_BYTES = 2 ** 31 - 2 ** 20;
 /** Commands of one of these kinds that are posted together run at the same time; others wait for those before them. */
 const TOGETHER: ReadonlySet<Command['op']> = new Set(['allocate', 'free', 'read', 'write', 'lookUp', 'step']);
 
-export interface ServerDeviceParts {
-  readonly index: number;
-  readonly session: ServerSession;
-  readonly variables: Variables;
-  readonly exchange: ExchangeMemory;
-  /** Shares tensors of TensorFlow in this process. */
-  readonly sharing: Sharing;
-  /** What runs on the server. */
-  readonly kernels: KernelInfo;
+interface ServerDeviceParts extends SessionDeviceParts {
   /** Pooled rows and gradients travel as float16. */
   readonly isHalf: boolean;
-  /** Steps and writes are refused. */
-  readonly isReadOnly: boolean;
 }
 
-export class ServerDevice implements Device {
-  readonly kind = 'server';
+export class ServerDevice extends SessionDevice {
   private readonly operands: Operands;
   private readonly nodes: CommandNodes;
   private readonly distinct = new DistinctIds();
@@ -56,31 +36,15 @@ export class ServerDevice implements Device {
   /** How often nodes of each kind are in use in them. */
   private readonly uses = new Map<string, number>();
   private isIdle = true;
-  private fault: DeviceFault | null = null;
 
   constructor(private readonly parts: ServerDeviceParts) {
+    super(parts);
     this.operands = new Operands(() => parts.exchange, parts.sharing);
     this.nodes = new CommandNodes(parts.isHalf);
   }
 
-  get index(): number {
-    return this.parts.index;
-  }
-
-  get kernels(): KernelInfo {
-    return this.parts.kernels;
-  }
-
-  get session(): ServerSession {
-    return this.parts.session;
-  }
-
-  get variables(): Variables {
-    return this.parts.variables;
-  }
-
   post(commands: readonly Command[]): void {
-    if (this.fault !== null) throw this.fault;
+    this.checkFault();
     if (this.isIdle) this.operands.scratch.reset();
     this.isIdle = false;
     let before: Command['op'] | null = null;
@@ -99,17 +63,13 @@ export class ServerDevice implements Device {
   }
 
   finish(): void {
-    if (this.fault !== null) throw this.fault;
+    this.checkFault();
     this.isIdle = true;
     try {
       this.session.finish(this);
     } catch (error) {
       throw this.faultOf(error);
     }
-  }
-
-  injectFault(fault: FaultName): void {
-    this.fault = new DeviceFault(this.index, `it failed, as a fault that was injected: ${fault}`);
   }
 
   /** Waits for what was started, whatever became of it: nobody asks for it any more. */
@@ -121,11 +81,6 @@ export class ServerDevice implements Device {
     }
   }
 
-  /** Takes commands again after a fault. */
-  revive(): void {
-    this.fault = null;
-  }
-
   /** Ends when steps that are under way have ended, as tables may outlive it. */
   async close(): Promise<void> {
     const isWell = this.fault === null;
@@ -134,13 +89,6 @@ export class ServerDevice implements Device {
     if (isWell) await this.session.finishLater(this).catch(() => undefined);
     this.session.close();
     this.operands.close();
-  }
-
-  /** What went wrong, as the machine takes it; errors of arguments pass. */
-  private faultOf(error: unknown): unknown {
-    if (!(error instanceof ServerError)) return error;
-    this.fault = new DeviceFault(this.index, error.message);
-    return this.fault;
   }
 
   /** Starts what was collected. */
@@ -275,23 +223,11 @@ export class ServerDevice implements Device {
     const { dim } = table;
     const call = this.call(Infinity);
     const found = entries.map((entry) => this.rowsOf(call, table, entry));
-    call.after(() => {
-      const { floats, ints } = this.parts.exchange;
-      let count = 0;
-      for (const { ids, gradients } of found) {
-        if (count + ids.length > room) {
-          throw new RuntimeError('room', `at least ${count + ids.length} rows`, described(`${room}`));
-        }
-        ints.set(ids, out + 1 + count);
-        floats.set(gradients, out + 1 + room + count * dim);
-        count += ids.length;
-      }
-      ints[out] = count;
-    });
+    call.after(() => this.operands.putRowGradients(found, dim, room, out));
   }
 
   /** The gradient of a use by row, which is there when the call has ended. */
-  private rowsOf(call: ServerCall, table: TableAt, entry: EntryAt): { ids: Int32Array; gradients: Float32Array } {
+  private rowsOf(call: ServerCall, table: TableAt, entry: EntryAt): RowGradients {
     const host = this.operands.bags(entry.bags);
     const gradients = this.operands.compact(entry.gradient, host, table.dim);
     const rows = { ids: host.values, gradients };

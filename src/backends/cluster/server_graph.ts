@@ -1,8 +1,7 @@
 /** The graph of a session on a server: nodes are made once for each kind of call, so that it does not grow by steps. */
 import { Graph, type Attribute, type NodeMessage } from '../../base/protobuf/graph_messages.js';
 
-export const [FLOAT, DOUBLE, INT32, STRING, BOOL, HALF] = [1, 2, 3, 7, 10, 19] as const;
-const RESOURCE = 20;
+export const [FLOAT, DOUBLE, INT32, STRING, HALF] = [1, 2, 3, 7, 19] as const;
 
 const text = new TextEncoder();
 
@@ -18,7 +17,6 @@ export const attribute = {
 };
 
 export const OF_FLOATS = { dtype: attribute.type(FLOAT) };
-export const ON_RESOURCE = attribute.type(RESOURCE);
 
 export function node(
   name: string,

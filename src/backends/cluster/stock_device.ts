@@ -3,20 +3,19 @@
  * are changed. Slower, as rows travel; steps of several clients at the same time would lose updates.
  */
 import type { FilledPart } from '../counter_random.js';
-import { DeviceFault, type BagsAt, type Command, type Device, type FaultName } from '../devices/device.js';
+import { DeviceFault, type BagsAt, type Command } from '../devices/device.js';
 import { DeviceProgram } from '../devices/device_program.js';
 import { Operands, type PartOfBags } from '../devices/operands.js';
 import { fillPart, type Fill } from '../fill.js';
-import type { KernelInfo } from '../kernel_set.js';
 import { kernelSet } from '../registry.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { UPDATES } from '../../rules/rules.js';
 import { readOnlyError } from './read_only.js';
 import { ServerCall } from './server_call.js';
-import type { ServerDeviceParts } from './server_device.js';
 import { attribute, constant, FLOAT, INT32, node, OF_FLOATS, placeholder } from './server_graph.js';
-import { ServerError, type ServerSession } from './server_session.js';
-import type { ServerVariable, VariableValues, Variables } from './variables.js';
+import type { ServerSession } from './server_session.js';
+import { SessionDevice, type SessionDeviceParts } from './session_device.js';
+import type { ServerVariable, VariableValues } from './variables.js';
 
 /** Floats of one message with rows. */
 const MESSAGE_FLOATS = 2 ** 20;
@@ -117,57 +116,29 @@ class LocalOperands extends Operands {
   }
 }
 
-export class StockDevice implements Device {
-  readonly kind = 'server';
+export class StockDevice extends SessionDevice {
   private readonly operands: LocalOperands;
   private readonly program: DeviceProgram;
   private readonly rows: Rows;
-  private fault: DeviceFault | null = null;
 
-  constructor(private readonly parts: Omit<ServerDeviceParts, 'isHalf'>) {
+  constructor(private readonly parts: SessionDeviceParts) {
+    super(parts);
     this.operands = new LocalOperands(() => parts.exchange, parts.sharing);
     this.program = new DeviceProgram(kernelSet(), this.operands);
     this.rows = new Rows(parts.session);
   }
 
-  get index(): number {
-    return this.parts.index;
-  }
-
-  get kernels(): KernelInfo {
-    return this.parts.kernels;
-  }
-
-  get session(): ServerSession {
-    return this.parts.session;
-  }
-
-  get variables(): Variables {
-    return this.parts.variables;
-  }
-
   post(commands: readonly Command[]): void {
-    if (this.fault !== null) throw this.fault;
+    this.checkFault();
     try {
       for (const command of commands) this.run(command);
     } catch (error) {
-      if (!(error instanceof ServerError)) throw error;
-      this.fault = new DeviceFault(this.index, error.message);
-      throw this.fault;
+      throw this.faultOf(error);
     }
   }
 
   finish(): void {
-    if (this.fault !== null) throw this.fault;
-  }
-
-  injectFault(fault: FaultName): void {
-    this.fault = new DeviceFault(this.index, `it failed, as a fault that was injected: ${fault}`);
-  }
-
-  /** Takes commands again after a fault. */
-  revive(): void {
-    this.fault = null;
+    this.checkFault();
   }
 
   close(): Promise<void> {
@@ -207,27 +178,30 @@ export class StockDevice implements Device {
       }
       case 'lookUp':
         if (!('buffer' in command.table)) return this.program.run(command);
-        return this.onRows(command, command.table.buffer, [], [command.bags], false);
+        this.onRows(command, command.table.buffer, [], [command.bags], false);
+        return;
       case 'weightsGradient':
-        return this.onRows(command, command.table.buffer, [], [command.bags], false);
+        this.onRows(command, command.table.buffer, [], [command.bags], false);
+        return;
       case 'rowGradients':
         return this.rowGradients(command);
       case 'step': {
         if (isReadOnly) throw readOnlyError();
         const bags = command.entries.map((entry) => entry.bags);
-        return this.onRows(command, command.table.buffer, command.slots, bags, movesIdleRows(command));
+        this.onRows(command, command.table.buffer, command.slots, bags, movesIdleRows(command));
+        return;
       }
     }
   }
 
-  /** Runs a command on the rows of its ids, or on all of them. */
+  /** Runs a command on the rows of its ids, or on all of them; returns their numbers. */
   private onRows(
-    command: Extract<Command, { op: 'lookUp' | 'weightsGradient' | 'step' }>,
+    command: Extract<Command, { op: 'lookUp' | 'weightsGradient' | 'rowGradients' | 'step' }>,
     buffer: number,
     slots: readonly number[],
     bags: readonly BagsAt[],
     needsAll: boolean,
-  ): void {
+  ): Int32Array {
     const { rows } = this.parts.variables.of(buffer);
     const ids = needsAll ? rangeOf(0, rows) : this.idsOf(bags, rows);
     const local = { ...command, table: { ...command.table, rows: ids.length } } as Command;
@@ -239,23 +213,14 @@ export class StockDevice implements Device {
         this.operands.rows = null;
       }
     });
+    return ids;
   }
 
   private rowGradients(command: Extract<Command, { op: 'rowGradients' }>): void {
     const { table, entries, out } = command;
+    const bags = entries.map((entry) => entry.bags);
+    const ids = this.onRows(command, table.buffer, [], bags, false);
     const { ints } = this.parts.exchange;
-    const ids = this.idsOf(
-      entries.map((entry) => entry.bags),
-      table.rows,
-    );
-    this.withRows(ids, [table.buffer], false, () => {
-      this.operands.rows = ids;
-      try {
-        this.program.run({ ...command, table: { ...table, rows: ids.length } });
-      } finally {
-        this.operands.rows = null;
-      }
-    });
     for (let i = out + 1; i <= out + ints[out]!; i++) ints[i] = ids[ints[i]!]!;
   }
 

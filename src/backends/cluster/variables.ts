@@ -63,11 +63,6 @@ export class Variables {
     throw new RuntimeError('buffer', 'a buffer of this device', buffer);
   }
 
-  /** Every buffer that others may know, by its name. */
-  *named(): Iterable<ServerVariable> {
-    for (const each of this.byBuffer.values()) if (!each.name.startsWith('~')) yield each;
-  }
-
   /**
    * Makes a buffer, or finds it. Throws RuntimeError where it should be there and is not. Returns the calls that make it.
    */
@@ -82,8 +77,7 @@ export class Variables {
     this.used.add(name);
     if (isThere) return [];
     // A slot that another client has made already stays as it is.
-    const isOnce = isShared && this.place.mode !== 'create';
-    return this.values.fill(variable, part, fill, isOnce);
+    return this.values.fill(variable, part, fill, !isOwn);
   }
 
   /** Makes a buffer that is a copy of another one. */

@@ -1,5 +1,5 @@
 /** What a device runs: commands on its buffers and on the exchange memory, by the kernels of one implementation. */
-import { RuntimeError, described } from '../../base/errors.js';
+import { RuntimeError } from '../../base/errors.js';
 import { placeFor, type Place } from '../cpu/place.js';
 import { fillPart } from '../fill.js';
 import {
@@ -15,15 +15,9 @@ import { withoutDecay } from '../../rules/hyper.js';
 import { quantize } from '../quantize.js';
 import type { Command, EntryAt, ExchangedTableAt, RowsAt, TableAt } from './device.js';
 import { DistinctIds } from './distinct_ids.js';
-import { areAlike, gather, spread, useForm, type Operands, type PartOfBags } from './operands.js';
+import { areAlike, gather, spread, useForm, type Operands, type PartOfBags, type RowGradients } from './operands.js';
 
 type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
-
-/** Ids and the gradients of their rows. */
-interface Rows {
-  readonly ids: Int32Array;
-  readonly gradients: Float32Array;
-}
 
 /** The uses of a table as one batch. */
 type Uses = Pick<HostStep, 'gradient' | 'bags' | 'options' | 'useStarts'>;
@@ -139,19 +133,8 @@ export class DeviceProgram {
   }
 
   private rowGradients({ table, entries, room, out }: Op<'rowGradients'>): void {
-    const { floats, ints } = this.operands.exchange();
-    let count = 0;
-    for (const { ids, gradients } of entries.map((entry) =>
-      this.rowsOf(table, entry, this.operands.bags(entry.bags)),
-    )) {
-      if (count + ids.length > room) {
-        throw new RuntimeError('room', `at least ${count + ids.length} rows`, described(`${room}`));
-      }
-      ints.set(ids, out + 1 + count);
-      floats.set(gradients, out + 1 + room + count * table.dim);
-      count += ids.length;
-    }
-    ints[out] = count;
+    const found = entries.map((entry) => this.rowsOf(table, entry, this.operands.bags(entry.bags)));
+    this.operands.putRowGradients(found, table.dim, room, out);
   }
 
   private step(command: Op<'step'>): void {
@@ -220,7 +203,7 @@ export class DeviceProgram {
     return { gradient, bags: { values, rowSplits, weights }, options, useStarts: starts.subarray(1) };
   }
 
-  private rowsOf(table: TableAt, { gradient, options, ofRows }: EntryAt, host: HostBags): Rows {
+  private rowsOf(table: TableAt, { gradient, options, ofRows }: EntryAt, host: HostBags): RowGradients {
     const compact = this.operands.compact(gradient, host, table.dim);
     if (ofRows) return { ids: host.values, gradients: compact };
     const { uniqueIds, rowGradients } = this.kernels.rowGradients(compact, host, this.table(table), options);
@@ -240,7 +223,7 @@ export class DeviceProgram {
   }
 }
 
-function united(parts: readonly Rows[]): Rows {
+function united(parts: readonly RowGradients[]): RowGradients {
   if (parts.length === 1) return parts[0]!;
   const ids = new Int32Array(parts.reduce((sum, part) => sum + part.ids.length, 0));
   const gradients = new Float32Array(parts.reduce((sum, part) => sum + part.gradients.length, 0));

@@ -12,6 +12,12 @@ export interface PartOfBags extends HostBags {
   readonly first: number;
 }
 
+/** Ids and the gradients of their rows. */
+export interface RowGradients {
+  readonly ids: Int32Array;
+  readonly gradients: Float32Array;
+}
+
 /** Reads and writes shared tensors of TensorFlow. */
 export type Sharing = Pick<Addon, 'readSharedTensor' | 'writeSharedTensor'>;
 
@@ -77,6 +83,21 @@ export class Operands {
     const { floats } = this.exchange();
     const isThere = rows.buffer === floats.buffer && rows.byteOffset === floats.byteOffset + 4 * at;
     if (!isThere) spread(rows, dim, floats, where, count);
+  }
+
+  /** Writes the gradients of uses by row, one use after the other: [count, ids (room), rows (room x dim)] from `out` on. */
+  putRowGradients(found: readonly RowGradients[], dim: number, room: number, out: number): void {
+    const { floats, ints } = this.exchange();
+    let count = 0;
+    for (const { ids, gradients } of found) {
+      if (count + ids.length > room) {
+        throw new RuntimeError('room', `at least ${count + ids.length} rows`, described(`${room}`));
+      }
+      ints.set(ids, out + 1 + count);
+      floats.set(gradients, out + 1 + room + count * dim);
+      count += ids.length;
+    }
+    ints[out] = count;
   }
 
   /** Frees all memory. */

@@ -1,31 +1,12 @@
 /** Messages of servers, sessions and their graphs, for tests. */
 import { Graph, type Attribute, type NodeMessage } from '../../../src/base/protobuf/graph_messages.js';
-import { Message, many, map, one } from '../../../src/base/protobuf/message.js';
+import { Message, many, one } from '../../../src/base/protobuf/message.js';
 
-const Job = new Message<{ name: string; tasks: Record<number, string> }>({
-  name: one(1, 'string'),
-  tasks: map(2, 'string', 'uint32'),
-});
-const Cluster = new Message<{ job: readonly { name: string; tasks: Record<number, string> }[] }>({
-  job: many(1, () => Job),
-});
-const Server = new Message<{ cluster: object; jobName: string; taskIndex: number; protocol: string }>({
-  cluster: one(1, () => Cluster),
-  jobName: one(2, 'string'),
-  taskIndex: one(3, 'int32'),
-  protocol: one(5, 'string'),
-});
 const Config = new Message<{ deviceFilters: readonly string[]; operationTimeout: number }>({
   deviceFilters: many(4, 'string'),
   operationTimeout: one(11, 'int64'),
 });
 const Options = new Message<{ timeout?: number }>({ timeout: one(2, 'int64') });
-
-/** A ServerDef of task 0 of a job of one. */
-export function serverDefinition(port: number): Uint8Array {
-  const job = { name: 'ps', tasks: { 0: `127.0.0.1:${port}` } };
-  return Server.encode({ cluster: { job: [job] }, jobName: 'ps', taskIndex: 0, protocol: 'grpc' });
-}
 
 /** A ConfigProto whose calls beside runs end after so long. */
 export function sessionConfig(timeoutMs: number): Uint8Array {

@@ -1,22 +1,12 @@
 /** Servers of TensorFlow in processes of their own, on loopback. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../../models/servers.js';
 import { ROOT } from '../project.js';
 
-const CLI = join(ROOT, 'custom-ops', 'cli.mjs');
+export { freePort };
 
-/** A port that nothing listens on. */
-export function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
+const CLI = join(ROOT, 'custom-ops', 'cli.mjs');
 
 /** How a server is started. */
 export interface ServerProgram {
