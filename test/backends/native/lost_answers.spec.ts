@@ -76,7 +76,8 @@ describeTensorFlow('a run whose answer is lost', () => {
     }
     expect(done.filter((x, i) => done.indexOf(x) !== i)).toEqual([]);
     expect(done[0]).toBe(0);
-    expect(done.at(-1)).toBe(4);
+    // A run that TensorFlow sends again may be done after those that were begun later.
+    expect(done).toContain(4);
     for (const each of [cut, direct]) closeSession(each);
     proxy.close();
     await server.end();
