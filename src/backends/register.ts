@@ -5,6 +5,7 @@ import { referenceKernels } from './reference/reference_kernel_set.js';
 import { addKernelSet } from './registry.js';
 import { registerTensorFlowBackend } from './tensorflow/register.js';
 import { registerWasmBackend } from './wasm/register.js';
+import { registerWebglBackend } from './webgl/register.js';
 import { noteOddTensors } from '../tfjs/cpu_values.js';
 
 /**
@@ -17,6 +18,7 @@ export function registerLookupBackends(): void {
   registerGenericBackends();
   registerCpuBackend();
   registerWasmBackend();
+  registerWebglBackend();
 }
 
 /** Registers the kernels of every backend but the emulator. May be called again. */

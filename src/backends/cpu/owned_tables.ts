@@ -175,7 +175,7 @@ export class OwnedTables {
   }
 
   /** A new tensor of zeros. */
-  make(shape: number[], set: KernelSet): tf.TensorInfo {
+  make(shape: number[], set: KernelSet): tf.Tensor {
     const place = placeFor(
       set,
       shape.reduce((product, size) => product * size, 1),
@@ -183,7 +183,12 @@ export class OwnedTables {
     place.clear();
     const info = this.backend.makeTensorInfo(shape, 'float32', new Float32Array(0));
     this.keep(info.dataId, place);
-    return info;
+    return tf.engine().makeTensorFromTensorInfo(info, this.backend);
+  }
+
+  /** Whether the values of a tensor lie in memory of our own. */
+  has(dataId: tf.DataId): boolean {
+    return this.byDataId.has(dataId);
   }
 
   /** Copies numbers of a table in memory of our own into an array; false where the table lies elsewhere. */

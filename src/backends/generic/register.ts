@@ -23,7 +23,6 @@ import { embeddingBagGrad, type EmbeddingBagGradInputs } from './embedding_bag_g
 import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
 import { packedBag, packedBagWeightsGrad, refusePackedStep } from './packed_bag.js';
 import type { BagAttributes } from './host_ids.js';
-import { GPU_BACKENDS } from './large_tables.js';
 import { sparseApply } from './sparse_apply.js';
 
 interface SparseApplyInputs extends EmbeddingBagGradInputs {
@@ -122,8 +121,8 @@ export function registerGenericBackend(backendName: string): void {
   addBackend(backendName, genericTables);
 }
 
-/** Registers the composed kernels for webgl and webgpu, and for any other backend when it is first used. */
+/** Registers the composed kernels for webgpu, and for any other backend when it is first used. */
 export function registerGenericBackends(): void {
-  GPU_BACKENDS.forEach((name) => registerGenericBackend(name));
+  registerGenericBackend('webgpu');
   setAdoption(registerGenericBackend);
 }

@@ -1,6 +1,6 @@
-/** Runs in a page: the composed kernels on webgl against the reference. Bundled by webgl.spec.ts. */
+/** Runs in a page: the kernels of webgl against the reference. Bundled by webgl.spec.ts. */
 import * as tf from '@tensorflow/tfjs';
-import { registerGenericBackends } from '../../../src/backends/generic/register.js';
+import { registerLookupBackends } from '../../../src/backends/register.js';
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { backendInfo } from '../../../src/backends/registry.js';
@@ -70,7 +70,7 @@ function readsOnlyOnRequest(): string[] {
 
 /** On a GPU, arithmetic is rounded by other rules than on a CPU; `tolerance` says how far apart results may be. */
 export async function compare(count: number, tolerance: number): Promise<Report> {
-  registerGenericBackends();
+  registerLookupBackends();
   await tf.setBackend('webgl');
   // Otherwise tfjs computes small tensors on the CPU, and the GPU would hardly be asked.
   tf.env().set('WEBGL_CPU_FORWARD', false);

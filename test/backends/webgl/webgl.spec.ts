@@ -1,4 +1,4 @@
-/** The composed kernels on webgl, in a headless Chromium that draws in software. */
+/** The kernels of webgl, in a headless Chromium that draws in software. */
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
 import { chromium as playwright, type Browser } from 'playwright-core';
@@ -20,7 +20,7 @@ async function pageScript(): Promise<string> {
   return outputFiles[0]!.text;
 }
 
-describe('generic kernels on webgl', () => {
+describe('kernels of webgl', () => {
   it('agree with the reference', async () => {
     const found = chromium();
     if ('missing' in found) return skipOrFail(found.missing);
@@ -34,7 +34,7 @@ describe('generic kernels on webgl', () => {
       const report = (await page.evaluate('compare(24, 1e-6)')) as Report;
       expect(report).toEqual({
         backend: 'webgl',
-        implementation: 'generic',
+        implementation: 'wasm',
         compared: 24,
         differences: [],
         tensorsLeft: 0,

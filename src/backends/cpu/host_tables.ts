@@ -1,0 +1,124 @@
+/**
+ * What a backend does for tables that lie on the host: the implementation in force runs on their arrays. `cpu` holds all
+ * tensors there; for a GPU pooled rows go up and gradients come down.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type { Backend, LookedUp, Lookup, Tables, TableUpdate } from '../contract.js';
+import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
+import { type HostLookup, type HostStep, newFloats } from '../kernel_set.js';
+import { rowsIn } from '../ranking.js';
+import { kernelSet } from '../registry.js';
+import { SharedIds, unitedGradient, unitedIds } from '../united_uses.js';
+import { filledSlot, widthOf } from '../written_table.js';
+import { bagsIn, type HostMemory } from './host_memory.js';
+
+export class HostTables implements Backend {
+  readonly tables: Tables;
+  readonly ahead = null;
+  readonly gradient = KERNEL_GRADIENTS;
+  readonly ops = null;
+
+  constructor(private readonly memory: HostMemory) {
+    this.tables = tablesIn(memory);
+  }
+
+  lookUp(lookups: readonly Lookup[]): LookedUp[] {
+    return lookUpsBy((plain) => this.lookUpTogether(plain), lookups);
+  }
+
+  step(updates: readonly TableUpdate[]): void {
+    tf.tidy(() => {
+      for (const group of joinedUpdates(updates, KERNEL_GRADIENTS)) {
+        const [only] = group;
+        for (const update of group) this.own(update);
+        if (group.length > 1 || only!.entries.length > 1) this.stepTogether(group);
+        else stepByKernel(only!);
+      }
+    });
+  }
+
+  info() {
+    return kernelSet().info();
+  }
+
+  /** The pooled rows of lookups of float32 rows, in one call. */
+  private lookUpTogether(lookups: readonly Lookup[]): LookedUp[] {
+    const { memory } = this;
+    const set = kernelSet();
+    const read = (table: tf.TensorInfo): Float32Array => memory.owned(table).read(table.dataId, set);
+    // The first read of a table may grow the memory of an implementation, which detaches the views of others.
+    for (const { table } of lookups) read(table);
+    const calls = lookups.map(({ table, bags, options }): HostLookup => {
+      const [rows, dim] = table.shape as [number, number];
+      const ids = bagsIn(memory, bags, rows);
+      const pooled = newFloats('table', 'pooled rows', [ids.rowSplits.length - 1, dim]);
+      return { table: { data: read(table), rows, dim }, bags: ids, options, pooled };
+    });
+    set.lookUp(calls);
+    return calls.map(({ table, pooled, bags }) => {
+      const info = memory.make([bags.rowSplits.length - 1, table.dim], 'float32', pooled);
+      return { pooled: tf.engine().makeTensorFromTensorInfo(info) as tf.Tensor2D, handle: null };
+    });
+  }
+
+  /** Gives a table and its slots values with no other holders. */
+  private own({ table, slots }: Pick<TableUpdate, 'table' | 'slots'>): void {
+    const owned = this.memory.owned(table);
+    owned.own(table, kernelSet());
+    slots.forEach((slot, i) => owned.own(slot, kernelSet(), `slots[${i}]`));
+  }
+
+  /** Steps tables of float32 in one call. */
+  private stepTogether(updates: readonly JoinedUpdate[]): void {
+    const { memory } = this;
+    const owned = memory.owned();
+    const shared = new SharedIds();
+    const steps = updates.map(({ table, slots, entries, options, hyper }): HostStep => {
+      const [rows, dim] = table.shape as [number, number];
+      const uses = entries.map(({ bags }) => bagsIn(memory, bags, rows));
+      const keys = uses.flatMap(({ values, rowSplits, weights }) => [values, rowSplits, weights]);
+      const { useStarts, ...bags } = shared.of(keys, () => unitedIds(uses));
+      const gradient = unitedGradient(entries.map((entry) => memory.floats(entry.gradient, 'gradient')));
+      const data = owned.write(table.dataId);
+      const state = slots.map((slot) => owned.write(slot.dataId));
+      return { table: { data, rows, dim }, slots: state, gradient, bags, options, hyper, useStarts };
+    });
+    kernelSet().step(updates[0]!.optimizer, steps);
+  }
+}
+
+function tablesIn(memory: HostMemory): Tables {
+  const tables: Tables = {
+    trains: () => true,
+    devices: null,
+    begin(shape) {
+      const owned = memory.owned();
+      const table = owned.make([...shape], kernelSet());
+      const width = widthOf(shape);
+      return {
+        write: (firstRow, values) => owned.write(table.dataId).set(values, firstRow * width),
+        finish: () => table,
+        cancel: () => table.dispose(),
+      };
+    },
+    createSlot: (_table, _name, shape, value) => filledSlot(tables, shape, value),
+    rewrite({ dataId, shape }) {
+      const owned = memory.owned();
+      if (!owned.isWritable(dataId)) return null;
+      return (firstRow, values) => owned.write(dataId).set(values, firstRow * widthOf(shape));
+    },
+    place(table) {
+      memory.owned(table).own(table, kernelSet());
+    },
+    read({ dataId, shape }, firstRow, into) {
+      return memory.owned().copyInto(dataId, firstRow * widthOf(shape), into);
+    },
+    view(table) {
+      const { dataId, dtype } = table;
+      const owned = memory.owned(table);
+      const values = dtype === 'int32' ? owned.readWords(dataId, kernelSet()) : owned.read(dataId, kernelSet());
+      return { rows: rowsIn(table, values), kernels: null };
+    },
+  };
+  return tables;
+}
