@@ -175,7 +175,7 @@ export type KernelChoice = 'auto' | ImplementationName;
 
 /** What runs: shown by `backendInfo()`. */
 export interface KernelInfo {
-  readonly implementation: ImplementationName | 'tensorflow' | 'generic';
+  readonly implementation: ImplementationName | 'tensorflow' | 'webgpu' | 'generic';
   readonly instructionSet: string; // 'avx512', 'avx2', 'neon', 'simd128', 'scalar', 'javascript', ...
   readonly threads: number;
   /** WebAssembly: why one thread works though more were asked for. */

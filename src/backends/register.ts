@@ -6,6 +6,7 @@ import { addKernelSet } from './registry.js';
 import { registerTensorFlowBackend } from './tensorflow/register.js';
 import { registerWasmBackend } from './wasm/register.js';
 import { registerWebglBackend } from './webgl/register.js';
+import { registerWebgpuBackend } from './webgpu/register.js';
 import { noteOddTensors } from '../tfjs/cpu_values.js';
 
 /**
@@ -19,6 +20,7 @@ export function registerLookupBackends(): void {
   registerCpuBackend();
   registerWasmBackend();
   registerWebglBackend();
+  registerWebgpuBackend();
 }
 
 /** Registers the kernels of every backend but the emulator. May be called again. */

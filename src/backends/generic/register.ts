@@ -121,8 +121,7 @@ export function registerGenericBackend(backendName: string): void {
   addBackend(backendName, genericTables);
 }
 
-/** Registers the composed kernels for webgpu, and for any other backend when it is first used. */
+/** Registers the composed kernels for any backend without others when it is first used. */
 export function registerGenericBackends(): void {
-  registerGenericBackend('webgpu');
   setAdoption(registerGenericBackend);
 }

@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../../../src/backends/bag_tensors.js';
 import { registerGenericBackend } from '../../../src/backends/generic/register.js';
+import { registerWebgpuBackend } from '../../../src/backends/webgpu/register.js';
 import * as emb from '../../../src/index.js';
 import { perProcess } from '../../../src/base/per_process.js';
 
@@ -14,6 +15,8 @@ const NAME = 'webgpu';
 function startBackend(name: string): void {
   const Cpu = tf.findBackend('cpu').constructor as new () => tf.KernelBackend;
   tf.registerBackend(name, () => new Cpu());
+  // This one has no kernels of ours.
+  for (const kernel of KERNEL_NAMES) if (tf.getKernel(kernel, name) !== undefined) tf.unregisterKernel(kernel, name);
   for (const kernel of tf.getKernelsForBackend('cpu')) {
     const isOurs = KERNEL_NAMES.includes(kernel.kernelName);
     if (!isOurs && tf.getKernel(kernel.kernelName, name) === undefined) {
@@ -46,6 +49,8 @@ describe('tables on a GPU', () => {
   afterAll(async () => {
     await tf.setBackend(before);
     tf.removeBackend(NAME);
+    for (const kernel of KERNEL_NAMES) tf.unregisterKernel(kernel, NAME);
+    registerWebgpuBackend();
     if (wasSaid) said().add(KEY);
   });
 

@@ -1,0 +1,58 @@
+/** Where tables lie on `webgpu`: in buffers of the GPU, as tensors of tfjs. */
+import * as tf from '@tensorflow/tfjs';
+import { webgpuBackend, type Buffer, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
+import type { Tables, WriteRows } from '../contract.js';
+import { filledSlot, widthOf } from '../written_table.js';
+import { flush, isOwn, willWrite } from './own_buffers.js';
+import { checkFits } from './parts.js';
+
+function bufferOf(backend: WebgpuBackend, { dataId }: tf.TensorInfo): Buffer {
+  return backend.tensorMap.get(dataId).resource as Buffer;
+}
+
+/** Writes rows of a tensor that has a buffer. */
+function rowWriter(backend: WebgpuBackend, tensor: tf.TensorInfo): WriteRows {
+  const bytes = widthOf(tensor.shape) * Float32Array.BYTES_PER_ELEMENT;
+  return (firstRow, values) => {
+    if (values.length > 0) backend.device.queue.writeBuffer(bufferOf(backend, tensor), firstRow * bytes, values);
+  };
+}
+
+/** Zeros: a buffer that tfjs uses again holds what it held. */
+function clear(backend: WebgpuBackend, tensor: tf.TensorInfo): void {
+  const encoder = backend.device.createCommandEncoder();
+  encoder.clearBuffer(bufferOf(backend, tensor));
+  backend.device.queue.submit([encoder.finish()]);
+}
+
+export const gpuTables: Tables = {
+  trains: () => true,
+  devices: null,
+  begin(shape) {
+    const backend = webgpuBackend();
+    checkFits(backend, 'shape', shape);
+    if (shape.includes(0)) {
+      const empty = tf.zeros([...shape]);
+      return { write: () => undefined, finish: () => empty, cancel: () => empty.dispose() };
+    }
+    const info = backend.makeTensorInfo([...shape], 'float32');
+    const table = tf.engine().makeTensorFromTensorInfo(info, backend);
+    backend.uploadToGPU(info.dataId);
+    flush(backend);
+    clear(backend, table);
+    return { write: rowWriter(backend, table), finish: () => table, cancel: () => table.dispose() };
+  },
+  createSlot: (_table, _name, shape, value) => filledSlot(gpuTables, shape, value),
+  rewrite(table) {
+    const backend = webgpuBackend();
+    // Brings the values here where another backend has them.
+    backend.tensorMap.get(table.dataId);
+    if (table.dtype !== 'float32' || table.size === 0 || !isOwn(backend, table)) return null;
+    willWrite(backend, table);
+    flush(backend);
+    return rowWriter(backend, table);
+  },
+  place: () => undefined,
+  read: () => false,
+  view: () => null,
+};

@@ -1,0 +1,33 @@
+/** Kernels of the tfjs backend `webgpu`. */
+import * as tf from '@tensorflow/tfjs';
+import { followCopies } from '../../tfjs/webgpu/derived_copies.js';
+import { WEBGPU, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
+import { HostCopies } from '../../tfjs/webgpu/host_copies.js';
+import { KERNEL_NAMES } from '../bag_tensors.js';
+import { addBackend } from '../registry.js';
+import { KERNEL_FUNCTIONS } from './kernels.js';
+import { webgpuTables } from './webgpu_tables.js';
+
+/** Watches what goes to the GPU from the start: ids may go before the first lookup. */
+function watch(backend: unknown): void {
+  HostCopies.of(backend as WebgpuBackend);
+  followCopies();
+}
+
+/** Registers the kernels. Needs no webgpu backend to be there. May be called again. */
+export function registerWebgpuBackend(): void {
+  for (const kernelName of KERNEL_NAMES) {
+    // Another build of this package may have been here before.
+    if ((tf.getKernel(kernelName, WEBGPU) as tf.KernelConfig | undefined) !== undefined) continue;
+    // Set-up functions run each time that the backend is set: its own kernels are there then.
+    tf.registerKernel({
+      kernelName,
+      backendName: WEBGPU,
+      kernelFunc: KERNEL_FUNCTIONS[kernelName]!,
+      setupFunc: watch,
+    });
+  }
+  const running = tf.engine().registry[WEBGPU];
+  if (running !== undefined) watch(running);
+  addBackend(WEBGPU, webgpuTables);
+}

@@ -1,0 +1,189 @@
+/** One exact step of a table and its slots, in place on the GPU. */
+import type * as tf from '@tensorflow/tfjs';
+import { unpackHyper, type Hyper } from '../../rules/hyper.js';
+import { stepsIdleRows, UPDATES, type UpdateName } from '../../rules/rules.js';
+import type { WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
+import { wordsPerRow } from '../kernel_set.js';
+import type { Groups } from './groups.js';
+import { tableInts, type TableAt } from './operands.js';
+import { forEachPart, type Part } from './parts.js';
+import { runProgram, type Scratch } from './programs.js';
+import { sumRows, type GradientUse } from './row_sums.js';
+import {
+  constrainedText,
+  hyperFloats,
+  idleText,
+  keyInts,
+  limitsKey,
+  rowSlotText,
+  slotNames,
+  touchedText,
+  type StepForm,
+} from './step_text.js';
+
+/** A step whose tensors have no other holders. */
+export interface Step {
+  readonly optimizer: UpdateName;
+  readonly table: TableAt;
+  readonly slots: readonly tf.TensorInfo[];
+  readonly uses: readonly GradientUse[];
+  readonly groups: Groups;
+  readonly hyper: Float32Array;
+}
+
+/** What all shaders of a step are told. */
+interface Stepping {
+  readonly backend: WebgpuBackend;
+  readonly form: StepForm;
+  readonly table: TableAt;
+  readonly slots: readonly tf.TensorInfo[];
+  readonly groups: Groups;
+  readonly sums: tf.TensorInfo;
+  /** Columns of a row, or words of packed ones. */
+  readonly cells: number;
+}
+
+/** How many threads sum up squares. */
+const SUMMERS = 256;
+
+/** Scales all rows together so that their common norm is at most `most`. */
+function clipTogether(
+  backend: WebgpuBackend,
+  scratch: Scratch,
+  sums: tf.TensorInfo,
+  length: number,
+  most: number,
+): void {
+  const parts = scratch.make(SUMMERS, 'float32');
+  const squares = {
+    name: 'squares',
+    inputs: { sums },
+    ints: { length },
+    threads: SUMMERS,
+    code: `fn run(t : i32) {
+      var total = 0.0;
+      for (var i = t; i < uniforms.length; i += ${SUMMERS}) { total += sums[i] * sums[i]; }
+      result[t] = total;
+    }`,
+  };
+  runProgram(backend, squares, parts);
+  const norm = scratch.make(1, 'float32');
+  const root = {
+    name: 'norm',
+    inputs: { parts },
+    threads: 1,
+    code: `fn run(t : i32) {
+      if (t > 0) { return; }
+      var total = 0.0;
+      for (var i = 0; i < ${SUMMERS}; i++) { total += parts[i]; }
+      result[0] = sqrt(total);
+    }`,
+  };
+  runProgram(backend, root, norm);
+  const scale = {
+    name: 'clipTogether',
+    inputs: { norm },
+    ints: { length },
+    floats: { most },
+    threads: length,
+    code: `fn run(i : i32) {
+      if (i >= uniforms.length || norm[0] <= uniforms.most) { return; }
+      result[i] = (result[i] * uniforms.most) / norm[0];
+    }`,
+  };
+  runProgram(backend, scale, sums);
+}
+
+function partInts({ table, groups, cells, form }: Stepping, part: Part): Record<string, number> {
+  return { ...tableInts(table, part), count: groups.count, cells, ...keyInts(form.hyper) };
+}
+
+/** The slots of a part by name. */
+function slotInputs({ form }: Stepping, part: Part): Record<string, tf.TensorInfo> {
+  return Object.fromEntries(slotNames(form.optimizer).map((name, i) => [name, part.tensors[i + 1]!]));
+}
+
+/** What tells the shaders of a step apart. */
+function nameOf({ form }: Stepping, what: string): string {
+  return `${what}_${form.optimizer}_${form.storage}_${limitsKey(form.hyper)}`;
+}
+
+function stepTouched(stepping: Stepping, part: Part): void {
+  const { backend, form, groups, sums, cells, table } = stepping;
+  const isPerRow = UPDATES[form.optimizer].isPerRow === true;
+  const isConstrained = form.hyper.constraint === 2;
+  const floats = hyperFloats(form.hyper);
+  const ints = partInts(stepping, part);
+  const [rows] = part.tensors;
+  const slots = slotInputs(stepping, part);
+  if (isPerRow) {
+    const program = {
+      name: nameOf(stepping, 'rowSlot'),
+      inputs: { plan: groups.plan, sums },
+      ints,
+      floats,
+      threads: groups.count,
+      code: rowSlotText(form.hyper),
+    };
+    runProgram(backend, program, slots['slot0']!);
+  }
+  const own = isConstrained ? { table: rows! } : { sums };
+  const columns = isConstrained ? table.dim : cells;
+  const program = {
+    name: nameOf(stepping, isConstrained ? 'unconstrained' : 'touched'),
+    inputs: { ...slots, plan: groups.plan, ...own },
+    written: isPerRow ? [] : Object.keys(slots),
+    ints: { ...ints, cells: columns },
+    floats,
+    threads: groups.count * columns,
+    code: touchedText(form, isConstrained),
+  };
+  runProgram(backend, program, isConstrained ? sums : rows!);
+  if (!isConstrained) return;
+  const constrain = {
+    name: `constrained_${form.storage}`,
+    inputs: { plan: groups.plan, sums },
+    ints,
+    floats,
+    threads: groups.count,
+    code: constrainedText(form.storage),
+  };
+  runProgram(backend, constrain, rows!);
+}
+
+function stepIdle(stepping: Stepping, part: Part): void {
+  const { backend, form, groups, cells } = stepping;
+  const slots = slotInputs(stepping, part);
+  const program = {
+    name: nameOf(stepping, 'idle'),
+    inputs: { ...slots, plan: groups.plan },
+    written: Object.keys(slots),
+    ints: partInts(stepping, part),
+    floats: hyperFloats(form.hyper),
+    threads: part.rows * cells,
+    code: idleText(form),
+  };
+  runProgram(backend, program, part.tensors[0]!);
+}
+
+/** Steps a table. Ids were checked, and table and slots have no other holders. */
+export function stepTable(backend: WebgpuBackend, scratch: Scratch, step: Step): void {
+  const { optimizer, table, slots, uses, groups } = step;
+  const { dim } = table;
+  const hyper: Hyper = unpackHyper(step.hyper);
+  if (dim === 0 || table.tensor.shape[0] === 0) return;
+  const storage = table.storage as StepForm['storage'];
+  const length = groups.count * dim;
+  const sums = scratch.make(length, 'float32');
+  const isTouched = groups.count > 0;
+  if (isTouched) {
+    sumRows(backend, scratch, { sums, groups, dim }, uses, table);
+    if (hyper.clipNorm > 0) clipTogether(backend, scratch, sums, length, hyper.clipNorm);
+  }
+  const cells = storage === 'float16' ? wordsPerRow(storage, dim) : dim;
+  const stepping = { backend, form: { optimizer, storage, hyper }, table, slots, groups, sums, cells };
+  forEachPart(backend, [table.tensor, ...slots], (part) => {
+    if (isTouched) stepTouched(stepping, part);
+    if (stepsIdleRows(optimizer, hyper)) stepIdle(stepping, part);
+  });
+}
