@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { setup } from '../custom-ops/setup/program.mjs';
 import { optionsIn } from './command_line.mjs';
+import * as demo from './demo/options.mjs';
 import * as dlrm from './dlrm/options.mjs';
 import * as matrixFactorization from './matrix_factorization/options.mjs';
 import * as sasrec from './sasrec/options.mjs';
@@ -26,6 +27,7 @@ const MODELS = new Map(
     sasrec,
     synthetic,
     tpu_embedding: tpuEmbedding,
+    demo,
   }),
 );
 

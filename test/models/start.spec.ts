@@ -59,6 +59,7 @@ describe('npm start in a bare clone', () => {
     ['two_tower', 'node models/start.mjs two_tower [options]'],
     ['dlrm', 'node models/start.mjs dlrm [options]'],
     ['sasrec', 'node models/start.mjs sasrec [options]'],
+    ['demo', 'npm run demo -- [options]'],
   ] as const) {
     it(`lists the options of ${model}, whatever else is asked for`, () => {
       for (const args of [['--help'], ['-h'], ['--epochs', 'many', '--help']]) {
@@ -107,7 +108,7 @@ describe('npm start in a bare clone', () => {
       const { status, stderr } = start(name);
       expect([status, stderr]).toEqual([
         2,
-        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, sasrec, synthetic, tpu_embedding, not "${name}"\n`,
+        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, sasrec, synthetic, tpu_embedding, demo, not "${name}"\n`,
       ]);
     }
     expectUntouched();
