@@ -17,7 +17,7 @@ import type {
 import { backends, startBackend } from './backend.js';
 import { forget, forgetAll, keep, readKept, type KeptData, type KeptTraining } from './kept.js';
 import { artifactsOf, modelOf, packed, unpacked } from './model_file.js';
-import { Network, compile, schemaOf } from './network.js';
+import { Network, compile, schemaOf, type Features } from './network.js';
 import { project } from './projection.js';
 import { learn, rowsOf, type Rows } from './rows.js';
 import { understand, type SourceFile } from './source.js';
@@ -155,9 +155,9 @@ export class WorkerEngine implements Engine {
     // Neither the value itself nor the row of unknown ones.
     const exclude = emb.RaggedTensor.fromRows([[0, id]]);
     const found = emb.topK(one, rows, Math.min(NEIGHBOURS, names.length), { exclude });
-    const list = namedRows(found, names, (products) => [...products]);
-    tf.dispose([rows, one]);
-    return list;
+    const [ids, scores] = [found.indices, found.values].map((each) => Array.from(each.dataSync()));
+    tf.dispose([rows, one, found.indices, found.values]);
+    return ids!.flatMap((other, i) => (other < 0 ? [] : { id: other, name: names[other]!, score: scores![i]! }));
   }
 
   async recommend(values: Readonly<Record<string, string>>, count: number): Promise<readonly Neighbour[]> {
@@ -168,12 +168,9 @@ export class WorkerEngine implements Engine {
     );
     const inputs = network.model.pipeline!.apply([row]);
     const names = network.names(item);
-    const list = network.scored(inputs, (query, items) => {
-      const found = emb.topK(query, items, count, { exclude: emb.RaggedTensor.fromRows([[0]]) });
-      return namedRows(found, names, (products) => network.meaning(products));
-    });
+    const [best] = network.best(inputs as Features, count);
     tf.dispose(Object.values(inputs).filter((each) => each instanceof tf.Tensor));
-    return list;
+    return best!.ids.map((id, i) => ({ id, name: names[id]!, score: best!.scores[i]! }));
   }
 
   download(): Promise<Blob> {
@@ -253,14 +250,3 @@ function valueOf({ name, kind, isText }: Schema['features'][number], values: Rea
 }
 
 const unknownOf = ({ isText }: Schema['features'][number]): string | number => (isText ? '' : -1);
-
-function namedRows(
-  { values, indices }: emb.TopK,
-  names: readonly string[],
-  meaning: (products: readonly number[]) => number[],
-): Neighbour[] {
-  const ids = Array.from(indices.dataSync()).filter((id) => id >= 0);
-  const scores = meaning(Array.from(values.dataSync()).slice(0, ids.length));
-  tf.dispose([values, indices]);
-  return ids.map((id, i) => ({ id, name: names[id]!, score: scores[i]! }));
-}

@@ -9,6 +9,7 @@ import type { Schema, Settings } from '../protocol.js';
 import type { Rows } from './rows.js';
 
 const QUERY = 'query';
+const BIAS = 'bias';
 const ITEMS = 'items';
 const HIDDEN = 32;
 const TEMPERATURE = 0.1;
@@ -58,11 +59,11 @@ export function buildNetwork(
   const known = schema.features.filter(({ name }) => name !== schema.item);
   const vectors = known.map(({ name, kind }) => tableOf(name, kind === 'list'));
   const joined = vectors.length === 1 ? vectors[0]! : tf.layers.concatenate().apply(vectors);
-  const hidden = dense(HIDDEN, 'hidden', 'relu').apply(joined);
+  const hidden = dense(HIDDEN, 'hidden', 'relu').apply(joined) as tf.SymbolicTensor;
   const query = dense(dim, QUERY, 'linear').apply(hidden) as tf.SymbolicTensor;
   const model = tf.model({
     inputs: Object.values(inputs),
-    outputs: outputOf(schema, query, tableOf(schema.item, false)),
+    outputs: outputOf(schema, { hidden, query, item: tableOf(schema.item, false) }),
   });
   model.setUserDefinedMetadata({ [SCHEMA]: schema });
   model.pipeline = pipeline;
@@ -71,17 +72,25 @@ export function buildNetwork(
   return model;
 }
 
-function outputOf({ task }: Schema, query: tf.SymbolicTensor, item: tf.SymbolicTensor): tf.SymbolicTensor {
+interface Sides {
+  readonly hidden: tf.SymbolicTensor;
+  readonly query: tf.SymbolicTensor;
+  readonly item: tf.SymbolicTensor;
+}
+
+function outputOf({ task }: Schema, { hidden, query, item }: Sides): tf.SymbolicTensor {
   if (task === 'choice') {
     const unit = emb.layers.unitNormalization();
     const sides = [query, item].map((side) => unit.apply(side) as tf.SymbolicTensor);
     return emb.layers.candidateScores({ candidates: 'batch' }).apply(sides);
   }
-  const score = tf.layers.dot({ axes: -1 }).apply([query, item]) as tf.SymbolicTensor;
-  const activation = task === 'chance' ? 'sigmoid' : 'linear';
-  // A scale above 0, so that the best product is the best prediction.
-  const scale = { units: 1, kernelInitializer: 'ones', kernelConstraint: 'nonNeg', activation } as const;
-  return tf.layers.dense({ ...scale, name: 'scale' }).apply(score) as tf.SymbolicTensor;
+  // What is known moves all items of a row alike; what tells them apart is the product.
+  const bias = tf.layers.dense({ units: 1, name: BIAS }).apply(hidden);
+  const product = tf.layers.dot({ axes: -1 }).apply([query, item]);
+  const score = tf.layers.add().apply([product, bias] as tf.SymbolicTensor[]) as tf.SymbolicTensor;
+  return task === 'chance'
+    ? (tf.layers.activation({ activation: 'sigmoid' }).apply(score) as tf.SymbolicTensor)
+    : score;
 }
 
 /** What a model is asked for, as it was saved with it. Throws for models from elsewhere. */
@@ -94,6 +103,14 @@ export function schemaOf(model: tf.LayersModel): Schema {
 
 const weightsOf = (model: tf.LayersModel, layer: string): tf.LayerVariable => model.getLayer(layer).weights[0]!;
 
+/** What the model takes, by name. */
+export type Features = Readonly<Record<string, tf.Tensor | emb.RaggedTensor>>;
+
+export interface Best {
+  readonly ids: readonly number[];
+  readonly scores: readonly number[];
+}
+
 /** A trained network as it is asked: by rows of texts and numbers. */
 export class Network {
   readonly #query: tf.LayersModel;
@@ -103,7 +120,9 @@ export class Network {
     readonly schema: Schema,
   ) {
     const inputs = model.inputs.filter(({ name }) => name !== schema.item);
-    this.#query = tf.model({ inputs, outputs: model.getLayer(QUERY).output as tf.SymbolicTensor });
+    const layers = schema.task === 'choice' ? [QUERY] : [QUERY, BIAS];
+    const outputs = layers.map((name) => model.getLayer(name).output as tf.SymbolicTensor);
+    this.#query = tf.model({ inputs, outputs });
   }
 
   /** Values of a column by their ids; the first stands for all that are not known. */
@@ -121,34 +140,27 @@ export class Network {
     return tf.tidy(() => emb.layers.unitNormalization().apply(rows) as tf.Tensor2D);
   }
 
-  /** The vectors of what is known, [rows, dim], and those of all items, in the way in which their products are scores. */
-  scored<T>(
-    features: Readonly<Record<string, tf.Tensor | emb.RaggedTensor>>,
-    use: (query: tf.Tensor2D, items: tf.Tensor2D) => T,
-  ): T {
-    const known = Object.fromEntries(this.#query.inputNames.map((name) => [name, features[name]!]));
-    const query = this.#query.predict(known as never) as tf.Tensor2D;
+  /** The best items of each row: their ids, and the chances, numbers or cosines that the model gives them. */
+  best(features: Features, count: number): Best[] {
+    const known = this.#query.inputNames.map((name) => [name, features[name]!]);
+    const outputs = this.#query.predict(Object.fromEntries(known) as never) as tf.Tensor | tf.Tensor[];
+    const [query, bias = null] = Array.isArray(outputs) ? outputs : [outputs];
     const items = weightsOf(this.model, ITEMS).read() as tf.Tensor2D;
-    if (this.schema.task !== 'choice') {
-      const result = use(query, items);
-      query.dispose();
-      return result;
-    }
-    const unit = emb.layers.unitNormalization();
-    const [ofQuery, ofItems] = [unit.apply(query), unit.apply(items)] as [tf.Tensor2D, tf.Tensor2D];
-    const result = use(ofQuery, ofItems);
-    tf.dispose([query, ofQuery, ofItems]);
-    return result;
-  }
-
-  /** What products mean: chances and numbers by the last layer, the products themselves without a label. */
-  meaning(products: readonly number[]): number[] {
-    if (this.schema.task === 'choice') return [...products];
-    const column = tf.tensor2d([...products], [products.length, 1]);
-    const read = this.model.getLayer('scale').apply(column) as tf.Tensor;
-    const values = Array.from(read.dataSync());
-    tf.dispose([column, read]);
-    return values;
+    const { task } = this.schema;
+    const lists = tf.tidy(() => {
+      const unit = emb.layers.unitNormalization();
+      const sides = [query!, items].map((side) => (task === 'choice' ? unit.apply(side) : side)) as tf.Tensor2D[];
+      // Row 0 stands for unknown values.
+      const exclude = emb.RaggedTensor.fromRows(Array.from({ length: query!.shape[0]! }, () => [0]));
+      const { values, indices } = emb.topK(sides[0]!, sides[1]!, count, { exclude });
+      const scores = bias === null ? values : values.add(bias);
+      return [indices, task === 'chance' ? scores.sigmoid() : scores].map((each) => each.arraySync() as number[][]);
+    });
+    tf.dispose(outputs);
+    return lists[0]!.map((row, i) => {
+      const ids = row.filter((id) => id >= 0);
+      return { ids, scores: lists[1]![i]!.slice(0, ids.length) };
+    });
   }
 
   dispose(): void {

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
 import type { Point, Run, Settings } from '../protocol.js';
-import { Network, buildNetwork } from './network.js';
+import { Network, buildNetwork, type Features } from './network.js';
 import type { Rows } from './rows.js';
 
 const SHUFFLED = 16_384;
@@ -191,7 +191,7 @@ function lossOf(model: tf.LayersModel, wanted: tf.Tensor, found: tf.Tensor): num
 
 interface Judge {
   readonly name: string;
-  add(features: Readonly<Record<string, tf.Tensor | emb.RaggedTensor>>, wanted: tf.Tensor, found: tf.Tensor): void;
+  add(features: Features, wanted: tf.Tensor, found: tf.Tensor): void;
   result(): number;
 }
 
@@ -210,16 +210,10 @@ function judgeOf(network: Network): Judge {
     };
     return { name: 'RMSE', add: (_, wanted, found) => add(wanted, found), result: () => Math.sqrt(sum / count) };
   }
-  const add = (features: Readonly<Record<string, tf.Tensor | emb.RaggedTensor>>, wanted: tf.Tensor): void => {
-    const best = network.scored(features, (query, items) => {
-      const { values, indices } = emb.topK(query, items, RECALL_K);
-      values.dispose();
-      return indices;
-    });
+  const add = (features: Features, wanted: tf.Tensor): void => {
     const ids = wanted.dataSync();
-    best.arraySync().forEach((row, i) => (sum += row.includes(ids[i]!) ? 1 : 0));
+    network.best(features, RECALL_K).forEach((best, i) => (sum += best.ids.includes(ids[i]!) ? 1 : 0));
     count += ids.length;
-    best.dispose();
   };
   return { name: `recall@${RECALL_K}`, add: (features, wanted) => add(features, wanted), result: () => sum / count };
 }
