@@ -1,5 +1,6 @@
 /** Per-id weights, in the form of their ids. */
 import * as tf from '@tensorflow/tfjs';
+import { GPU_BACKENDS } from '../backends/generic/large_tables.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
 import { checkNoNaN, checkNoNaNIn, toFloat32 } from './float_values.js';
@@ -23,8 +24,6 @@ export interface WeightedIds {
   readonly places: SparsePlaces | null;
 }
 
-/** Backends whose tensors lie on a GPU: reading them back would stall it, so that is done only on request. */
-const ON_DEVICE = new Set(['webgl', 'webgpu']);
 
 type Weights = Float32Array | tf.Tensor;
 
@@ -174,6 +173,6 @@ export function readWeights(
   const read = new WeightsReader(ids, count, names.weights, names.ids).read(weights);
   const place = (position: number): string | null => placeOf(ids, position);
   if (!(read instanceof tf.Tensor)) checkNoNaN(read, names.weights, place);
-  else if (validate ?? !ON_DEVICE.has(tf.getBackend())) checkNoNaNIn(read, names.weights, place);
+  else if (validate ?? !GPU_BACKENDS.includes(tf.getBackend())) checkNoNaNIn(read, names.weights, place);
   return read;
 }

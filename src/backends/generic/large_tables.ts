@@ -2,8 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { warnOnce } from '../../base/warn_once.js';
 
-/** Backends on a GPU, which have no kernels of this package. */
-export const GPU_BACKENDS: readonly string[] = ['webgl', 'webgpu'];
+/** Backends on a GPU from which nothing is read where that can be helped. */
+export const GPU_BACKENDS: readonly string[] = ['webgpu'];
 
 /** From so many rows on it is felt. */
 const LARGE = 10_000;
@@ -18,7 +18,7 @@ function remedy(): string {
 /** Warns, once per process, where a table of so many rows is stepped on a GPU, or gets a gradient of its own size. */
 export function sayLargeTable(rows: number): void {
   const backend = tf.getBackend();
-  if (rows < LARGE || !GPU_BACKENDS.includes(backend)) return;
+  if (rows < LARGE || (backend !== 'webgl' && backend !== 'webgpu')) return;
   warnOnce(
     `on the backend ${backend} the cost of a training step grows with its tables (one has ${rows} rows), not with the ` +
       `batch. Train where a step touches only the rows of the batch: ${remedy()}`,

@@ -193,7 +193,8 @@ class Trained {
     const terms = [weighted(this.bias as unknown as tf.Tensor)];
     example.inputs.forEach(({ isInLoss }, i) => {
       const output = outputs[i];
-      if (isInLoss && output instanceof tf.Tensor) terms.push(weighted(output));
+      // A sum of nothing fails on webgl (4.22).
+      if (isInLoss && output instanceof tf.Tensor && output.size > 0) terms.push(weighted(output));
     });
     for (const [name, table] of this.variables()) {
       const { isTied } = example.tables.find((each) => each.name === name)!;
