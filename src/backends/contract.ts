@@ -42,6 +42,9 @@ export interface Gradients {
   byWeight(table: tf.Tensor2D, of: LookupGradient): tf.Tensor1D;
 }
 
+/** Where tables lie beside a GPU. */
+export type TableMemory = 'host memory' | 'GPU memory';
+
 /** Where tables and their slots lie. */
 export interface Tables {
   /** Whether rows of this storage can be stepped. */
@@ -63,6 +66,8 @@ export interface Tables {
   view(table: tf.Tensor): RowsInPlace | null;
   /** Devices that hold tables; null where they lie in the memory of the backend. */
   readonly devices: Devices | null;
+  /** Told in `backendInfo()` where other tensors lie on a GPU. */
+  readonly memory?: TableMemory;
 }
 
 export interface Placement {

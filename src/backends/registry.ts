@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
-import type { Backend } from './contract.js';
+import type { Backend, TableMemory } from './contract.js';
 import type { ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
 
 /** The value of a variable; undefined where it is not set, or empty. */
@@ -175,6 +175,8 @@ export interface BackendInfo {
   readonly kernels: Readonly<Record<string, KernelInfo>>;
   /** Only where the backend has devices: how many, of which kind, and where that was not chosen, why. */
   readonly devices?: object;
+  /** Only on `webgl` and `webgpu`: where tables lie. */
+  readonly tables?: TableMemory;
 }
 
 /**
@@ -182,7 +184,8 @@ export interface BackendInfo {
  * where products of matrices of tfjs, which dense layers are, run in kernels of this package too: on `cpu` with native
  * kernels all that these take, on `wasm` those of transposed matrices, which gradients are.
  *
- * @returns The backend's name, the implementation of each kernel, and the devices where it has some.
+ * @returns The backend's name, the implementation of each kernel, the devices where it has some, and on a GPU where
+ * tables lie.
  *
  * @example
  * emb.backendInfo().kernels.EmbeddingBag; // {implementation: 'native', instructionSet: 'avx512', threads: 2}
@@ -197,6 +200,11 @@ export function backendInfo(): BackendInfo {
     ...Object.fromEntries(KERNEL_NAMES.map((name) => [name, found.info(name)])),
     ...(products !== null && { BatchMatMul: products }),
   };
-  const { devices } = found.tables;
-  return devices === null ? { backend, kernels } : { backend, kernels, devices: devices.info() };
+  const { devices, memory } = found.tables;
+  return {
+    backend,
+    kernels,
+    ...(devices !== null && { devices: devices.info() }),
+    ...(memory !== undefined && { tables: memory }),
+  };
 }

@@ -149,7 +149,7 @@ function parseIdsOnly(ids: unknown, argument: string): IdsOnly {
  * splits of their innermost axis. Sparse ids of rank n have one bag per place of the first n - 1 axes, trailing
  * empty ones included; duplicates count. Weights come in the form of the ids, or flat, one per id.
  * int32 tensors are not read (kernels check ids). Weights that are tensors are read once, to refuse NaN, except on
- * webgl and webgpu, where `validate` asks for it.
+ * webgpu, where `validate` asks for it.
  * Source: the ids that tf.nn.embedding_lookup and tf.nn.safe_embedding_lookup_sparse take (TensorFlow 2.21).
  *
  * @throws TypeError for what is no ids at all, for dtypes other than int32 and float32 and for weights of another form;

@@ -13,7 +13,7 @@ export interface BagOptionsInput {
   outOfRange?: OutOfRange | undefined;
   /** Rows are scaled to at most this L2 norm; null (default): off. */
   maxNorm?: number | null | undefined;
-  /** Checks ids and splits that already lie on a GPU too (webgl, webgpu), which reads them back. Default: false. */
+  /** Checks ids and splits that already lie on a GPU too (webgpu), which reads them back. Default: false. */
   validate?: boolean | undefined;
 }
 

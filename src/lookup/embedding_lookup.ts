@@ -35,7 +35,7 @@ export interface EmbeddingLookupOptions {
   outOfRange?: OutOfRange | undefined;
   /** How a list of n tables holds the rows: `'mod'` (default), row i in table i mod n; `'div'`, in contiguous ranges. */
   partitionStrategy?: PartitionStrategy | undefined;
-  /** Checks ids and weights that already lie on a GPU too (webgl, webgpu), which reads them back. Default: false. */
+  /** Checks ids and weights that already lie on a GPU too (webgpu), which reads them back. Default: false. */
   validate?: boolean | undefined;
 }
 

@@ -20,19 +20,19 @@ const HAS_GPU: Readonly<Record<GpuBackend, string>> = {
   webgpu: 'navigator.gpu === undefined ? false : navigator.gpu.requestAdapter().then((adapter) => adapter !== null)',
 };
 
-let script: Promise<string> | null = null;
+const GPU_PROGRAM = new URL('gpu_program.ts', import.meta.url);
 
-/** The program with tfjs, its backends and this package, of their sources. */
-function programText(): Promise<string> {
-  script ??= build({
-    entryPoints: [fileURLToPath(new URL('gpu_program.ts', import.meta.url))],
+/** A program with tfjs, its backends and this package, of their sources. */
+async function programText(program: URL): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(program)],
     bundle: true,
     write: false,
     format: 'iife',
     platform: 'browser',
     logLevel: 'silent',
-  }).then(({ outputFiles }) => outputFiles[0]!.text);
-  return script;
+  });
+  return outputFiles[0]!.text;
 }
 
 /** A page with the program; open until it is closed. */
@@ -46,8 +46,11 @@ export class GpuPage {
     private readonly server: Server,
   ) {}
 
-  /** Opens a page with the program. Where there is no such GPU the spec is skipped, under CI it fails; then null. */
-  static async open(backend: GpuBackend): Promise<GpuPage | null> {
+  /**
+   * Opens a page with the program, or one that adds to it. Where there is no such GPU the spec is skipped, under CI it
+   * fails; then null.
+   */
+  static async open(backend: GpuBackend, program = GPU_PROGRAM): Promise<GpuPage | null> {
     const found = chromium();
     if ('missing' in found) {
       skipOrFail(found.missing);
@@ -73,7 +76,7 @@ export class GpuPage {
       skipOrFail(`this Chromium has no ${backend}`);
       return null;
     }
-    await page.addScriptTag({ content: await programText() });
+    await page.addScriptTag({ content: await programText(program) });
     await opened.run('start', backend);
     return opened;
   }

@@ -39,13 +39,15 @@ export interface Agreement {
   readonly tensorsLeft: number;
 }
 
-const PROGRAM = {
+export const PROGRAM = {
   /** Has the page run on a backend; returns what the backend and the lookups of this package say of themselves. */
   async start(backend: string): Promise<{ backend: string; implementation: string }> {
     await emb.ready();
     await tf.setBackend(backend);
     await tf.ready();
     gpu = backend;
+    // The stock Adagrad adds this number, which is 1e-4 on webgl, whatever textures hold.
+    tf.backend().epsilon = () => 1e-7;
     return { backend: tf.getBackend(), implementation: emb.backendInfo().kernels['EmbeddingBag']!.implementation };
   },
 

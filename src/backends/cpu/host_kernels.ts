@@ -2,13 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { UpdateName } from '../../rules/rules.js';
 import { kernelTable, slotsAmong } from '../bag_tensors.js';
-import {
-  type BagOptions,
-  type HostTable,
-  newFloats,
-  type PackedForm,
-  type PackedTable,
-} from '../kernel_set.js';
+import { type BagOptions, type HostTable, newFloats, type PackedForm, type PackedTable } from '../kernel_set.js';
 import { kernelSet } from '../registry.js';
 import { bagsIn, type HostMemory } from './host_memory.js';
 import { asWords } from './owned_tables.js';

@@ -3,7 +3,7 @@
  * tensors there; for a GPU pooled rows go up and gradients come down.
  */
 import * as tf from '@tensorflow/tfjs';
-import type { Backend, LookedUp, Lookup, Tables, TableUpdate } from '../contract.js';
+import type { Backend, LookedUp, Lookup, TableMemory, Tables, TableUpdate } from '../contract.js';
 import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
 import { type HostLookup, type HostStep, newFloats } from '../kernel_set.js';
 import { rowsIn } from '../ranking.js';
@@ -18,8 +18,12 @@ export class HostTables implements Backend {
   readonly gradient = KERNEL_GRADIENTS;
   readonly ops = null;
 
-  constructor(private readonly memory: HostMemory) {
-    this.tables = tablesIn(memory);
+  /** `told`: what `backendInfo` says of where tables lie. */
+  constructor(
+    private readonly memory: HostMemory,
+    told?: TableMemory,
+  ) {
+    this.tables = { ...tablesIn(memory), ...(told !== undefined && { memory: told }) };
   }
 
   lookUp(lookups: readonly Lookup[]): LookedUp[] {

@@ -8,9 +8,8 @@ export interface BagAttributes extends BagOptions {
   readonly validate?: boolean;
 }
 
-/** How the GPU backends keep tensors: `texData` on webgl, `tensorMap` on webgpu. */
+/** How webgpu keeps tensors. */
 interface DeviceBackend {
-  readonly texData?: { get(dataId: object): { texture?: unknown } };
   readonly tensorMap?: { get(dataId: object): { resource?: unknown } };
 }
 
@@ -18,7 +17,6 @@ interface DeviceBackend {
 function isOnHost(tensor: tf.Tensor): boolean {
   const backendName = tf.getBackend();
   const backend = tf.backend() as DeviceBackend;
-  if (backendName === 'webgl') return (backend.texData?.get(tensor.dataId).texture ?? null) === null;
   if (backendName === 'webgpu') return (backend.tensorMap?.get(tensor.dataId).resource ?? null) === null;
   return true;
 }

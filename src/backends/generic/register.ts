@@ -1,4 +1,4 @@
-/** Kernels composed of stock ops, for backends without kernels of their own: webgl, webgpu, and any other on request. */
+/** Kernels composed of stock ops, for backends without kernels of their own: webgpu, and any other on request. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
 import { UPDATE_NAMES, type UpdateName } from '../../rules/rules.js';

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackend } from '../registry.js';
-import { KERNEL_FUNCTIONS, keepTablesOnHost, webglTables } from './webgl_tables.js';
+import { KERNEL_FUNCTIONS, keepTablesOnHost, sliceTablesOnHost, webglTables } from './webgl_tables.js';
 
 const BACKEND = 'webgl';
 
@@ -16,5 +16,6 @@ export function registerWebglBackend(): void {
   }
   const running = tf.engine().registry[BACKEND];
   if (running !== undefined) keepTablesOnHost(running);
+  sliceTablesOnHost();
   addBackend(BACKEND, webglTables);
 }

@@ -14,6 +14,10 @@ import { hostKernels } from '../cpu/host_kernels.js';
 import type { HostMemory } from '../cpu/host_memory.js';
 import { HostTables } from '../cpu/host_tables.js';
 import { type CpuBackend, OwnedTables } from '../cpu/owned_tables.js';
+import { newFloats, packedForm } from '../kernel_set.js';
+import { kernelSet } from '../registry.js';
+import { widthOf } from '../written_table.js';
+import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 
 /** The part of MathBackendWebGL (tfjs-backend-webgl 4) that is used. */
 interface WebglBackend extends tf.KernelBackend {
@@ -71,7 +75,12 @@ const MEMORY: HostMemory = {
     checkContext();
     if (table?.dtype === 'int32' && isOnGpu(table.dataId)) {
       const note = 'Textures hold whole numbers as floats. Load the model anew, and give its table to layers alone.';
-      throw new ValueError('table', 'packed rows that stayed on the host', described('rows that were on the GPU'), note);
+      throw new ValueError(
+        'table',
+        'packed rows that stayed on the host',
+        described('rows that were on the GPU'),
+        note,
+      );
     }
     return hostTables();
   },
@@ -109,7 +118,36 @@ export function keepTablesOnHost(backend: tf.KernelBackend): void {
   };
 }
 
+/** Rows of a table from where it lies; null for other tensors and other parts, which are those of stock ops. */
+function rowsOfTable({ inputs, attrs }: Parameters<tf.KernelFunc>[0]): tf.TensorInfo | null {
+  const x = inputs['x'] as tf.Tensor;
+  const cpu = tf.findBackend('cpu') as CpuBackend | null;
+  if (cpu === null) return null;
+  const isPacked = packedForm(x) !== undefined;
+  const isOwned = cpu.data.has(x.dataId) && OwnedTables.of(cpu).has(x.dataId);
+  if (!isPacked && !isOwned) return null;
+  const { begin, size } = attrs as unknown as { begin: number | number[]; size?: number | number[] };
+  const [starts, counts] = tf.slice_util.parseSliceParams(x, begin, size ?? -1) as [number[], number[]];
+  if (counts.some((count, axis) => axis > 0 && count !== x.shape[axis])) return null;
+  tf.slice_util.assertParamsValid(x, starts, counts);
+  const width = widthOf(x.shape);
+  const [from, length] = [starts[0]! * width, counts[0]! * width];
+  const owned = MEMORY.owned(x);
+  if (isPacked) {
+    const words = owned.readWords(x.dataId, kernelSet()).slice(from, from + length);
+    return webgl().makeTensorInfo(counts, 'int32', words);
+  }
+  const values = newFloats('begin', 'rows', counts);
+  owned.copyInto(x.dataId, from, values);
+  return webgl().makeTensorInfo(counts, 'float32', values);
+}
+
+/** Has tfjs take rows of tables, to save and to show them, without bringing a table to the GPU. May be called again. */
+export function sliceTablesOnHost(): void {
+  replaceStockKernel('Slice', 'webgl', 'rowsOfTables', (stock) => (params) => rowsOfTable(params) ?? stock(params));
+}
+
 /** By kernel name. */
 export const KERNEL_FUNCTIONS = hostKernels(MEMORY);
 
-export const webglTables = new HostTables(MEMORY);
+export const webglTables = new HostTables(MEMORY, 'host memory');

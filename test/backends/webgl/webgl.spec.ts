@@ -1,46 +1,106 @@
-/** The kernels of webgl, in a headless Chromium that draws in software. */
-import { build } from 'esbuild';
-import { fileURLToPath } from 'node:url';
-import { chromium as playwright, type Browser } from 'playwright-core';
-import { chromium } from '../../browser/chromium.js';
-import { skipOrFail } from '../../helpers/backends.js';
-import type { Report } from './webgl_page.js';
+/**
+ * Tables of webgl, in a headless Chromium that draws in software.
+ * `GPU_CASES=300 GPU_SEED=1 GPU_STEPS=20000` runs more than is run by default.
+ */
+import { GpuPage } from '../../browser/gpu_page.js';
+import type { WebglProgram } from './webgl_program.js';
 
-const ARGUMENTS = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+const CASES = Number(process.env['GPU_CASES'] ?? 24);
+const FIRST = Number(process.env['GPU_SEED'] ?? 1);
+const STEPS = Number(process.env['GPU_STEPS'] ?? 200);
+/** On a GPU, arithmetic of the other layers is rounded by other rules. */
+const TOLERANCE = 1e-5;
 
-async function pageScript(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL('webgl_page.ts', import.meta.url))],
-    bundle: true,
-    write: false,
-    format: 'iife',
-    platform: 'browser',
-    logLevel: 'silent',
+describe('tables on webgl', () => {
+  let opened: GpuPage | null = null;
+  const said: string[] = [];
+
+  beforeAll(async () => {
+    opened = await GpuPage.open('webgl', new URL('webgl_program.ts', import.meta.url));
+    opened?.page.on('console', (line) => said.push(line.text()));
+  }, 120_000);
+
+  afterAll(() => opened?.close());
+
+  /** Calls a function of the program; undefined where there is no such GPU, which was told. */
+  function call<Name extends keyof WebglProgram>(
+    name: Name,
+    ...args: Parameters<WebglProgram[Name]>
+  ): Promise<Awaited<ReturnType<WebglProgram[Name]>>> {
+    return opened!.page.evaluate(`webgl.${name}(...${JSON.stringify(args)})`);
+  }
+
+  function itOnWebgl(what: string, run: () => Promise<void>): void {
+    it(
+      what,
+      async () => {
+        if (opened === null) return pending('no webgl here');
+        await run();
+        expect(opened.failures.splice(0)).toEqual([]);
+      },
+      Math.max(300_000, 60 * STEPS),
+    );
+  }
+
+  itOnWebgl('lie on the host, which is told once', async () => {
+    expect(await opened!.page.evaluate('emb.backendInfo().kernels.EmbeddingBag.implementation')).toBe('wasm');
+    expect(await opened!.page.evaluate('emb.backendInfo().tables')).toBe('host memory');
+    await call('snapshots');
+    await call('snapshots');
+    expect(said.filter((line) => line.includes('lie in host memory')).length).toBe(1);
   });
-  return outputFiles[0]!.text;
-}
 
-describe('kernels of webgl', () => {
-  it('agree with the reference', async () => {
-    const found = chromium();
-    if ('missing' in found) return skipOrFail(found.missing);
-    let browser: Browser | undefined;
-    try {
-      browser = await playwright.launch({ executablePath: found.path, args: ARGUMENTS });
-      const page = await browser.newPage();
-      const hasWebgl = await page.evaluate("document.createElement('canvas').getContext('webgl2') !== null");
-      if (hasWebgl !== true) return skipOrFail('this Chromium has no WebGL 2');
-      await page.addScriptTag({ content: await pageScript() });
-      const report = (await page.evaluate('compare(24, 1e-6)')) as Report;
-      expect(report).toEqual({
-        backend: 'webgl',
-        implementation: 'wasm',
-        compared: 24,
-        differences: [],
-        tensorsLeft: 0,
-      });
-    } finally {
-      await browser?.close();
-    }
-  }, 300_000);
+  itOnWebgl('are looked up and stepped as by the reference', async () => {
+    expect(await call('compareKernels', 10 * CASES, 1e-6)).toEqual({ differences: [], tensorsLeft: 0 });
+  });
+
+  itOnWebgl('train generated models as cpu does', async () => {
+    const found = await opened!.run('agree', FIRST, CASES, TOLERANCE);
+    expect(found).toEqual(jasmine.objectContaining({ compared: CASES, differences: [], tensorsLeft: 0 }));
+  });
+
+  itOnWebgl('are trained in generated DistributedEmbeddings as on cpu', async () => {
+    expect(await call('compareLayers', FIRST, CASES, TOLERANCE)).toEqual([]);
+  });
+
+  itOnWebgl('of a million rows take no memory of the GPU', async () => {
+    const { first, last, bytes } = await call('largeModel', 20);
+    expect(last).toBeLessThan(0.8 * first);
+    expect(bytes).toBeLessThan(100_000);
+  });
+
+  itOnWebgl('are stepped without growth', async () => {
+    expect(await call('manySteps', STEPS)).toEqual({ tensors: 0, bytes: 0, buffers: 0 });
+  });
+
+  itOnWebgl('leave what was taken of them as it was', async () => {
+    const { same, ...others } = await call('snapshots');
+    expect(same).toEqual([true, true, true, true, true, true]);
+    expect(others).toEqual({ changed: 5, isReadAlike: true, goesOn: 5 });
+  });
+
+  itOnWebgl('may be of 16 bits, and read in 8', async () => {
+    const { largest, count } = await call('packedRows');
+    expect(count).toBe(8);
+    expect(largest).toBeLessThan(1e-5);
+  });
+
+  itOnWebgl('are saved and loaded with their slots', async () => {
+    expect(await call('saved')).toBe(true);
+  });
+
+  itOnWebgl('refuse ids that the GPU has rounded', async () => {
+    const { fine, refused, again } = await call('largeIds');
+    expect(fine).toEqual([0, 0]);
+    expect(refused).toMatch(/^ValueError: `values`: expected whole numbers below 16777216.* at position 0/);
+    expect(again).toBe(refused);
+  });
+
+  itOnWebgl('outlive a lost context, which is an error', async () => {
+    const { said: error, lookedUp, isWhole } = await call('losesContext');
+    opened!.failures.splice(0);
+    expect(error).toMatch(/^RuntimeError: `backend`: expected webgl with its context/);
+    expect(lookedUp).toMatch(/^RuntimeError: `backend`: expected webgl with its context/);
+    expect(isWhole).toBe(true);
+  });
 });
