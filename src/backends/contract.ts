@@ -20,8 +20,8 @@ export interface Backend {
    */
   lookUp(lookups: readonly Lookup[]): LookedUp[];
   /**
-   * Starts lookups of a batch to come, which a later `lookUp` of the same tables and ids takes: of tables as they are when
-   * it comes to them. null: every lookup is answered at once.
+   * Has the next `step` start lookups of the batch after it, which a later `lookUp` of the same tables and ids takes: of
+   * tables as the step left them. null: every lookup is answered at once.
    */
   readonly ahead: ((lookups: readonly Lookup[]) => void) | null;
   /** One exact step of each table, in place: as if the gradients of all its entries had been summed first. */

@@ -24,7 +24,6 @@ export interface WeightedIds {
   readonly places: SparsePlaces | null;
 }
 
-
 type Weights = Float32Array | tf.Tensor;
 
 class WeightsReader {

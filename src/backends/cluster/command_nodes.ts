@@ -45,11 +45,15 @@ export class CommandNodes {
   /** `isHalf`: pooled rows and gradients travel as float16. */
   constructor(private readonly isHalf: boolean) {}
 
-  /** Fetch what `pooledOf` says. */
-  lookup(name: string, table: TableNode, { isWeighted, options }: UseForm): NodeMessage[] {
+  /** Fetch what `pooledOf` says. `after`: a step of the table in the same call, whose rows are looked up; null: none. */
+  lookup(name: string, table: TableNode, { isWeighted, options }: UseForm, after: string | null): NodeMessage[] {
+    const [values, splits, weights] = bagInputs(name, isWeighted) as [string, string, string];
+    const waits = after === null ? [] : [node(`${name}/after`, 'AddV2', [splits, `${after}/done`], INT)];
+    const inputs = [table.values, values, after === null ? splits : `${name}/after`, weights];
     return [
       ...bagFeeds(name, isWeighted),
-      node(name, 'EmbeddingBag', [table.values, ...bagInputs(name, isWeighted)], bagAttributes(options)),
+      ...waits,
+      node(name, 'EmbeddingBag', inputs, bagAttributes(options)),
       node(`${name}/half`, 'Cast', [name], { SrcT: attribute.type(FLOAT), DstT: attribute.type(HALF) }),
     ];
   }
@@ -105,16 +109,19 @@ export class CommandNodes {
       ...this.gradientFeeds(`${name}/${i}`),
     ]);
     const hyper = placeholder(`${name}/hyper`, FLOAT);
+    // A 0 that is there when the step is done.
+    const zero = constant(`${name}/done`, INT32, [], Int32Array.of(0));
+    const done = { ...zero, input: [`^${name}`] };
     const values = tables.map((each) => each.values);
     const [first] = uses as [UseForm];
     if (uses.length === 1 && !first.ofRows) {
       const given = [this.gradientOf(`${name}/0`), ...bagInputs(`${name}/0`, first.isWeighted)];
-      return [...feeds, hyper, this.apply(name, optimizer, values, given, first.options)];
+      return [...feeds, hyper, this.apply(name, optimizer, values, given, first.options), done];
     }
     const work = areAlike(uses)
       ? this.joinedStep(name, optimizer, values, uses)
       : this.unitedStep(name, optimizer, tables, uses);
-    return [...feeds, hyper, ...work];
+    return [...feeds, hyper, ...work, done];
   }
 
   private gradientFeeds(name: string): NodeMessage[] {

@@ -119,7 +119,16 @@ const registration = new DevicesRegistration<ClusterState>({
     const slots = new SlotValues();
     const machine = new Machine(form, set);
     machine.slotMade = (slot, value) => slots.made(slot as DeviceTable, value);
-    const ahead = isAhead ? new Machine(form, { ...set, devices: beside, exchange: besideExchange }, machine) : null;
+    const together = (run: () => void): void => {
+      for (const { session } of servers) session.hold();
+      try {
+        run();
+      } finally {
+        for (const { session } of servers) session.release();
+      }
+    };
+    const besideSet = { ...set, devices: beside, exchange: besideExchange };
+    const ahead = isAhead ? { machine: new Machine(form, besideSet, machine), together } : null;
     return { machine, beside: ahead, settings: { host, settings, servers, devices, slots, beside }, info };
   },
 });

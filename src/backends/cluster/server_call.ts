@@ -16,6 +16,8 @@ export class ServerCall {
   readonly into: (FetchTarget | null)[] = [];
   private readonly halved: boolean[] = [];
   private readonly ends: (() => void)[] = [];
+  /** The node of the step of each table that is stepped, by the node of its values. */
+  readonly steps = new Map<string, string>();
   /** Bytes of what is fed. */
   sent = 0;
   /** Bytes of what is fetched, as far as that is known before. */

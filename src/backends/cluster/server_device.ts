@@ -16,6 +16,8 @@ type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
 
 /** Bytes of a call of lookups, beyond which the next one begins: messages of this size overlap best. */
 const LOOKUP_BYTES = 1.5 * 2 ** 20;
+/** Bytes of a call of steps, up to which lookups join it. */
+const JOINT_BYTES = 8 * 2 ** 20;
 /** A little less than what protocol buffers can hold. */
 const MOST_BYTES = 2 ** 31 - 2 ** 20;
 
@@ -193,11 +195,16 @@ export class ServerDevice extends SessionDevice {
       if (outside !== null) return;
     }
     if (count * table.dim === 0) return;
-    checkSize(4 * (count * (table.dim + 1) + 2 * host.values.length));
+    const bytes = 4 * (count * (table.dim + 1) + 2 * host.values.length);
+    checkSize(bytes);
     const of = this.table(table);
     const use = { options, isWeighted: host.weights !== null, ofRows: false };
-    const n = this.nodesOf(`bag ${of.values} ${keyOf(use)}`, (name) => this.nodes.lookup(name, of, use));
-    const call = this.call(LOOKUP_BYTES);
+    const { joint } = this.session;
+    const isJoint = joint !== null && joint.size + bytes <= JOINT_BYTES;
+    const after = isJoint ? (joint.steps.get(of.values) ?? null) : null;
+    const key = `bag ${of.values} ${keyOf(use)} after ${after}`;
+    const n = this.nodesOf(key, (name) => this.nodes.lookup(name, of, use, after));
+    const call = isJoint ? joint : this.call(LOOKUP_BYTES);
     this.feedBags(call, n, host);
     const put = (values: Float32Array): void => {
       if (quantization !== null) quantize(values, quantization);
@@ -256,6 +263,7 @@ export class ServerDevice extends SessionDevice {
     });
     call.feed(`${n}/hyper`, Float32Array.from(hyper), [hyper.length]);
     call.target(n);
+    call.steps.set(tables[0]!.values, n);
     checkSize(call.size);
   }
 

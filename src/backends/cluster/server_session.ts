@@ -74,6 +74,8 @@ export class ServerSession {
   private readonly config: Uint8Array;
   private number: number;
   private groups: Group[] = [];
+  /** What waits until all that is to go in one call is there; null: nothing waits. */
+  private held: Omit<Group, 'number'>[] | null = null;
 
   /** Contacts nobody: the first call does. */
   constructor(
@@ -98,6 +100,28 @@ export class ServerSession {
     const calls = given.filter((call) => !call.isEmpty);
     for (const call of given) if (call.isEmpty) call.take([], []);
     if (calls.length === 0) return;
+    if (this.held === null) this.send({ owner, calls, timeoutMs });
+    else this.held.push({ owner, calls, timeoutMs });
+  }
+
+  /** Has what is started from now on wait for `release`, or for whoever waits for it, so that more may go with it. */
+  hold(): void {
+    this.held ??= [];
+  }
+
+  release(): void {
+    const held = this.held ?? [];
+    this.held = null;
+    for (const group of held) this.send(group);
+  }
+
+  /** The call that others may join, which is the last that waits; null: there is none, or it has others beside it. */
+  get joint(): ServerCall | null {
+    const last = this.held?.at(-1);
+    return last?.calls.length === 1 ? last.calls[0]! : null;
+  }
+
+  private send({ owner, calls, timeoutMs }: Omit<Group, 'number'>): void {
     const added = this.graph.takeAdded();
     if (added !== null) this.functions.extendSession(this.number, added.definition, added.mapped);
     const options = RunOptions.encode({ timeoutInMs: timeoutMs });
@@ -143,6 +167,7 @@ export class ServerSession {
   }
 
   private take(owner: object): Group[] {
+    this.release();
     const own = this.groups.filter((group) => group.owner === owner);
     this.groups = this.groups.filter((group) => group.owner !== owner);
     return own;
@@ -152,6 +177,7 @@ export class ServerSession {
   reopen(): void {
     this.close();
     this.groups = [];
+    this.held = null;
     this.number = this.open();
   }
 

@@ -21,8 +21,8 @@ export interface ConnectClusterArgs {
   /** What pooled rows and gradients travel as; 'float16' halves the bytes, and rounds each number to 11 bits. */
   exchange?: 'float32' | 'float16' | undefined;
   /**
-   * Batches that are looked up ahead in `fit`, 0 (default) or 1: the next one while the dense part of this one runs, so
-   * that its rows lack this step, as in the pipelining of TPUs.
+   * Batches that are looked up ahead in `fit`, 0 (default) or 1: the next one in the call of this one's step, after it, so
+   * that a step takes one way to each server and back in place of two. Training is the same to the bit.
    */
   prefetch?: 0 | 1 | undefined;
   /** The tfjs backend for dense ops; by default tensorflow, else wasm, else cpu, whichever is there. */

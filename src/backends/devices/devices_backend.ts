@@ -29,7 +29,7 @@ import type { DeviceTensors, TensorValues } from './host/shared_tensors.js';
 import { type DerivedBackend, PooledRoom } from './host/derived_backend.js';
 import { IdReader, allRows, type LookupIds, isSplitByColumns } from './exchange/place_ids.js';
 import { lookUpAll, type DeviceStackLookup, type HostLookup } from './exchange/pooled_lookup.js';
-import { LookAhead, type LookAheadHost } from './look_ahead.js';
+import { LookAhead, type DevicesBeside, type LookAheadHost } from './look_ahead.js';
 import type { Machine } from './machine/machine.js';
 import {
   stackRowGradients,
@@ -76,7 +76,7 @@ export class DevicesBackend implements Devices, Tables {
     /** What `backendInfo()` tells of the devices. */
     private readonly describe: () => object,
     /** The same devices for lookups of batches to come; null: there are none. */
-    beside: Machine | null = null,
+    beside: DevicesBeside | null = null,
   ) {
     this.bags = new IdReader(derived.reader, machine.exchange);
     this.lookAhead = beside === null ? null : new LookAhead(beside, this.lookAheadHost());
@@ -88,7 +88,7 @@ export class DevicesBackend implements Devices, Tables {
     return lookAhead === null ? null : (lookups) => lookAhead.begin(lookups);
   }
 
-  /** Forgets what was started and not asked for. */
+  /** Forgets what was started and not asked for: devices have lost it. */
   forgetAhead(): void {
     this.lookAhead?.forget();
   }
@@ -186,6 +186,8 @@ export class DevicesBackend implements Devices, Tables {
   }
 
   writeRows(variable: tf.Variable, firstRow: number, values: Float32Array): void {
+    this.machine.settle();
+    this.lookAhead?.drop();
     this.own(variable).write(firstRow, values);
   }
 
@@ -220,9 +222,9 @@ export class DevicesBackend implements Devices, Tables {
   }
 
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
+    this.machine.settle();
     const begun = this.lookAhead?.take(lookups) ?? null;
     if (begun !== null) return begun;
-    this.machine.settle();
     const start = performance.now();
     const results: LookedUp[] = new Array<LookedUp>(lookups.length);
     const onDevices: {
@@ -323,7 +325,9 @@ export class DevicesBackend implements Devices, Tables {
         return { ...form, entries: found };
       });
       sharedTensors.share();
-      updateAll(this.machine, prepared, () => sharedTensors.handOver());
+      const step = (): void => updateAll(this.machine, prepared, () => sharedTensors.handOver());
+      if (this.lookAhead === null) step();
+      else this.lookAhead.withStep(step);
     } finally {
       sharedTensors.release();
     }

@@ -1,9 +1,8 @@
-/** Lookups of a batch to come, which devices do while the host is at the dense part of the one before. */
+/** Lookups of a batch to come, which devices do in the call of the step before it: they find the rows that it left. */
 import type * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../bag_tensors.js';
-import { IdOutOfRange } from '../kernel_set.js';
 import type { LookedUp, Lookup } from '../contract.js';
-import { isSplitByColumns, type LazyBags, type LookupIds } from './exchange/place_ids.js';
+import { firstOutOfRange, isSplitByColumns, type LazyBags, type LookupIds } from './exchange/place_ids.js';
 import { startLookups, type Found, type HostLookup, type PooledRows } from './exchange/pooled_lookup.js';
 import type { DeviceTable } from './machine/device_table.js';
 import type { Machine } from './machine/machine.js';
@@ -17,6 +16,19 @@ export interface LookAheadHost {
   answered(lookups: readonly { readonly lookup: Lookup; readonly ids: LookupIds }[], seconds: number): void;
 }
 
+/** Devices for lookups of batches to come. */
+export interface DevicesBeside {
+  /** The same devices, with an exchange memory of its own. */
+  readonly machine: Machine;
+  /** Runs, and has devices get what is started meanwhile at once. */
+  together(run: () => void): void;
+}
+
+/** A lookup that will be asked for. */
+interface Wanted extends Omit<HostLookup, 'table' | 'target'> {
+  readonly table: tf.Tensor;
+}
+
 type Asked = HostLookup & { readonly target: null };
 
 interface Pending {
@@ -25,76 +37,80 @@ interface Pending {
 }
 
 export class LookAhead {
+  /** What the next step starts. */
+  private wanted: readonly Wanted[] = [];
   private pending: Pending | null = null;
-  /** What starts when the next ones are asked for. */
-  private next: readonly Asked[] | null = null;
 
-  /** `machine`: the same devices, with an exchange memory of its own. */
   constructor(
-    private readonly machine: Machine,
+    private readonly beside: DevicesBeside,
     private readonly host: LookAheadHost,
   ) {}
 
-  /**
-   * Starts lookups with the next ones that are asked for, as they belong to the batch after those: of tables as they are
-   * then. Nothing where one of them cannot be started.
-   */
+  /** Has the next step start these lookups, which belong to the batch after it. */
   begin(lookups: readonly Lookup[]): void {
-    const asked: Asked[] = [];
-    for (const { table, bags, options, idsArePlaced = false } of lookups) {
-      const found = this.host.deviceTable(table);
-      // Norms of whole rows may need the table elsewhere.
-      if (found === null || (options.maxNorm > 0 && isSplitByColumns(found.layout))) return;
-      asked.push({ table: found, bags: this.host.read(bags).batch.copy(), options, idsArePlaced, target: null });
-    }
-    if (asked.length === 0) return;
-    this.next = asked;
+    this.wanted = lookups.map(({ table, bags, options, idsArePlaced = false }): Wanted => {
+      return { table, bags: this.host.read(bags).batch.copy(), options, idsArePlaced };
+    });
+  }
+
+  /** Runs a step, and starts the lookups of the batch after it with it. What was looked up before lacks the step. */
+  withStep(step: () => void): void {
+    this.drop();
+    const { wanted } = this;
+    this.wanted = [];
+    if (wanted.length === 0) return step();
+    this.beside.together(() => {
+      step();
+      const asked = this.asked(wanted);
+      if (asked !== null) this.pending = { asked, finish: startLookups(this.beside.machine, asked) };
+    });
   }
 
   /** The results of these lookups where they were started, and with the same ids; else null. */
   take(lookups: readonly Lookup[]): LookedUp[] | null {
     const { pending } = this;
-    if (pending === null) {
-      this.startNext();
-      return null;
-    }
+    if (pending === null || lookups.length !== pending.asked.length) return null;
     const start = performance.now();
     const ids = lookups.map(({ bags }) => this.host.read(bags));
-    const isMeant =
-      lookups.length === pending.asked.length &&
-      lookups.every((lookup, i) => {
-        return this.isSame(pending.asked[i]!, lookup, ids[i]!.batch);
-      });
-    // One that is to start next says that these are not asked for any more.
-    if (!isMeant && this.next === null) return null;
-    const found = finished(pending);
-    const results =
-      !isMeant || found === null
-        ? null
-        : found.map(({ pooled }, i): LookedUp => {
-            const { table, bags } = pending.asked[i]!;
-            const values = pooled!.inExchange ? pooled!.values.slice() : pooled!.values;
-            const rows = this.host.make({ values, inExchange: false }, [bags.batch, table.layout.columns]);
-            return { pooled: rows, handle: ids[i]! };
-          });
-    this.startNext();
-    if (results !== null) {
-      const answered = lookups.map((lookup, i) => ({ lookup, ids: ids[i]! }));
-      this.host.answered(answered, (performance.now() - start) / 1000);
-    }
+    if (!lookups.every((lookup, i) => this.isSame(pending.asked[i]!, lookup, ids[i]!.batch))) return null;
+    this.pending = null;
+    const results = pending.finish().map(({ pooled }, i): LookedUp => {
+      const { table, bags } = pending.asked[i]!;
+      const values = pooled!.inExchange ? pooled!.values.slice() : pooled!.values;
+      const rows = this.host.make({ values, inExchange: false }, [bags.batch, table.layout.columns]);
+      return { pooled: rows, handle: ids[i]! };
+    });
+    const answered = lookups.map((lookup, i) => ({ lookup, ids: ids[i]! }));
+    this.host.answered(answered, (performance.now() - start) / 1000);
     return results;
+  }
+
+  /** Waits for what was started, and forgets it: tables are about to change. */
+  drop(): void {
+    const { pending } = this;
+    this.pending = null;
+    pending?.finish();
   }
 
   /** Forgets what was started, whose devices no longer know of it. */
   forget(): void {
     this.pending = null;
-    this.next = null;
+    this.wanted = [];
   }
 
-  private startNext(): void {
-    const asked = this.next;
-    this.next = null;
-    this.pending = asked === null ? null : { asked, finish: startLookups(this.machine, asked) };
+  /** With the tables as they lie now; null where one of the lookups cannot be done there, or would fail. */
+  private asked(wanted: readonly Wanted[]): Asked[] | null {
+    const asked: Asked[] = [];
+    for (const { table, ...lookup } of wanted) {
+      const found = this.host.deviceTable(table);
+      const { bags, options } = lookup;
+      // Norms of whole rows may need the table elsewhere.
+      if (found === null || (options.maxNorm > 0 && isSplitByColumns(found.layout))) return null;
+      // The lookup that has such an id tells it with its input; here it would end the step.
+      if (firstOutOfRange(bags.values, found.layout.rows, options) !== null) return null;
+      asked.push({ ...lookup, table: found, target: null });
+    }
+    return asked;
   }
 
   private isSame(asked: Asked, { table, options }: Lookup, bags: LazyBags): boolean {
@@ -102,16 +118,6 @@ export class LookAhead {
     const isSameKind =
       combiner === options.combiner && outOfRange === options.outOfRange && maxNorm === options.maxNorm;
     return isSameKind && this.host.deviceTable(table) === asked.table && areEqual(bags, asked.bags);
-  }
-}
-
-/** What lookups found; null where an id lies outside its table: the lookup that has it tells it with its input. */
-function finished(pending: Pending): Found[] | null {
-  try {
-    return pending.finish();
-  } catch (error) {
-    if (error instanceof IdOutOfRange) return null;
-    throw error;
   }
 }
 

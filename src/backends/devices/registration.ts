@@ -10,13 +10,14 @@ import { registerKernels, type RunningDevices } from './device_kernels.js';
 import { DevicesBackend } from './devices_backend.js';
 import { deriveBackend, startHost, type HostBackend } from './host/derived_backend.js';
 import { DeviceTensors } from './host/shared_tensors.js';
+import type { DevicesBeside } from './look_ahead.js';
 import type { Machine } from './machine/machine.js';
 
 /** Devices that were made, and what is known of them beside. */
 export interface Made<Settings> {
   readonly machine: Machine;
   /** The same devices for lookups of batches to come; null: there are none. */
-  readonly beside: Machine | null;
+  readonly beside: DevicesBeside | null;
   readonly settings: Settings;
   /** What `backendInfo()` tells of the devices. */
   info(host: string): object;
