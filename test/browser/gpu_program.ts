@@ -2,7 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-backend-webgpu';
 import * as emb from '../../src/index.js';
+import { Random } from '../helpers/random.js';
+import { kernelDifferences } from './gpu_kernels.js';
 import { drawnModel, outcomeOf, type Outcome } from './gpu_models.js';
+import { fedOutcome, manySteps, readmeModel, type Feeding } from './gpu_training.js';
 
 let gpu = 'cpu';
 
@@ -29,6 +32,32 @@ function difference(ours: Outcome, theirs: Outcome): { largest: number; where: s
     });
   }
   return { largest, where };
+}
+
+/** Runs with the same random numbers each time: `fit` shuffles by them. */
+async function inOneOrder<T>(run: () => Promise<T>): Promise<T> {
+  const { random } = Math;
+  const seeded = new Random(8);
+  Math.random = () => seeded.next();
+  try {
+    return await run();
+  } finally {
+    Math.random = random;
+  }
+}
+
+/** Runs with an error in place of a synchronous read of the GPU, which webgpu does by way of a canvas. */
+export async function withoutSyncReads<T>(run: () => Promise<T>): Promise<T> {
+  const { OffscreenCanvas: Canvas } = globalThis;
+  const refuse = function (): never {
+    throw new Error('a synchronous read of the GPU');
+  };
+  Object.assign(globalThis, { OffscreenCanvas: refuse });
+  try {
+    return await run();
+  } finally {
+    Object.assign(globalThis, { OffscreenCanvas: Canvas });
+  }
 }
 
 export interface Agreement {
@@ -69,6 +98,26 @@ export const PROGRAM = {
     }
     return { compared: count, differences, largest, tensorsLeft: tf.memory().numTensors - before };
   },
+
+  /** Kernels on the batches of these seeds against the reference; `onGpu`: the host does not know the ids. */
+  async kernels(firstSeed: number, count: number, onGpu: boolean, tolerance: number): Promise<string[]> {
+    const differences: string[] = [];
+    const before = tf.memory().numTensors;
+    for (let seed = firstSeed; seed < firstSeed + count; seed++) {
+      differences.push(...(await kernelDifferences(seed, onGpu, tolerance)));
+    }
+    const left = tf.memory().numTensors - before;
+    return left === 0 ? differences : [...differences, `${left} tensors left`];
+  },
+
+  /** Trains a model that is fed in one of these ways on `cpu` and on the GPU; the largest difference of weights. */
+  async fed(feeding: Feeding): Promise<number> {
+    const theirs = await on('cpu', () => inOneOrder(() => fedOutcome(feeding)));
+    return difference(await withoutSyncReads(() => inOneOrder(() => fedOutcome(feeding))), theirs).largest;
+  },
+
+  readme: readmeModel,
+  manySteps,
 };
 
 export type GpuProgram = typeof PROGRAM;

@@ -28,6 +28,7 @@ function clear(backend: WebgpuBackend, tensor: tf.TensorInfo): void {
 export const gpuTables: Tables = {
   trains: () => true,
   devices: null,
+  memory: 'GPU memory',
   begin(shape) {
     const backend = webgpuBackend();
     checkFits(backend, 'shape', shape);

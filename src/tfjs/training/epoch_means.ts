@@ -19,7 +19,8 @@ function isMeanLogger(callback: object | undefined): callback is MeanLogger {
 /** Has the logger of means among these callbacks sum up numbers. */
 export function sumInJavaScript(callbacks: readonly object[]): void {
   const [logger] = callbacks;
-  if (!isMeanLogger(logger)) return;
+  // On webgpu a number is read by waiting for it alone: there tfjs sums tensors.
+  if (!isMeanLogger(logger) || tf.getBackend() === 'webgpu') return;
   const { onEpochEnd } = logger;
   const sums = new Map<string, number>();
   logger.onBatchEnd = function (_batch, logs = {}) {

@@ -299,17 +299,15 @@ const plainRows: StepRunner['rowsOf'] = (inputs, start, count) => takeRows(input
 /** Means over the batches of ragged data, each counted by its rows: what `testLoop` of tfjs gives. */
 function testRagged(test: EagerStep, data: StepData, batchSize: number): tf.Tensor[] {
   const count = data[0]!.shape[0]!;
-  const sums: number[] = [];
-  for (let start = 0; start < count; start += batchSize) {
-    const rows = Math.min(batchSize, count - start);
-    tf.tidy(() => {
-      test(takeRows(data, rowsFrom(start, rows))).forEach((mean, i) => {
-        // In float32, as tensors are summed up.
-        sums[i] = Math.fround((sums[i] ?? 0) + Math.fround(rows * mean.dataSync()[0]!));
-      });
-    });
-  }
-  return sums.map((sum) => tf.scalar(sum / count));
+  return tf.tidy(() => {
+    const sums: tf.Tensor[] = [];
+    for (let start = 0; start < count; start += batchSize) {
+      const rows = Math.min(batchSize, count - start);
+      const means = tf.tidy(() => test(takeRows(data, rowsFrom(start, rows))).map((mean) => mean.mul(rows)));
+      means.forEach((mean, i) => (sums[i] = sums[i]?.add(mean) ?? mean));
+    }
+    return sums.map((sum) => sum.div(count));
+  });
 }
 
 /** Watches the steps of all models; may be called again. */

@@ -2,16 +2,26 @@
 import { RuntimeError, described } from '../../base/errors.js';
 import type { GpuDevice } from './webgpu_backend.js';
 
+/** How long a read that failed waits to be told why, in milliseconds. */
+const PATIENCE = 1000;
+/** As Dawn and wgpu put it. */
+const CONSEQUENCE = 'invalid';
+
 export class Faults {
   #lost: string | null = null;
+  readonly #whenLost: Promise<void>;
+  /** Not told yet. */
   #error: string | null = null;
+  /** What consequences are told with: a shader that is broken makes other errors at each of its calls. */
+  #cause: string | null = null;
 
   constructor(device: GpuDevice) {
     device.addEventListener('uncapturederror', ({ error }) => {
-      // The first one is the cause of those that follow.
-      this.#error ??= error.message;
+      const isConsequence = this.#cause !== null && error.message.includes(CONSEQUENCE);
+      if (!isConsequence) this.#cause = error.message;
+      this.#error ??= this.#cause;
     });
-    void device.lost.then(({ reason, message }) => {
+    this.#whenLost = device.lost.then(({ reason, message }) => {
       this.#lost = message === '' ? reason : message;
     });
   }
@@ -34,8 +44,8 @@ export class Faults {
     try {
       return await read;
     } catch (error) {
-      // The device tells of its loss after it ends reads.
-      await new Promise((resolve) => setTimeout(resolve));
+      // The device tells of its loss after it ends reads, and reads fail for hardly anything else.
+      await Promise.race([this.#whenLost, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
       this.check();
       throw error;
     }
