@@ -24,6 +24,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'lookup', command: tsx('lookup.ts') },
   { name: 'step', command: tsx('step.ts') },
   { name: 'whole step', command: tsx('whole_step.ts') },
+  { name: 'gpu', command: tsx('gpu.ts') },
   { name: 'own functions', command: tsx('own_functions.ts') },
   { name: 'devices', command: tsx('devices.ts') },
   { name: 'sparse_core', command: tsx('sparse_core.ts') },

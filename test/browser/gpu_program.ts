@@ -3,9 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-backend-webgpu';
 import * as emb from '../../src/index.js';
 import { Random } from '../helpers/random.js';
-import { kernelDifferences } from './gpu_kernels.js';
-import { drawnModel, outcomeOf, type Outcome } from './gpu_models.js';
-import { fedOutcome, manySteps, readmeModel, type Feeding } from './gpu_training.js';
+import { kernelDifferences } from './gpu/kernels.js';
+import { drawnModel, outcomeOf, type Outcome } from './gpu/models.js';
+import { fedOutcome, manySteps, readmeModel, type Feeding } from './gpu/training.js';
 
 let gpu = 'cpu';
 

@@ -37,11 +37,14 @@ export function checkKnownIds(backend: WebgpuBackend, use: Use, rows: number): v
   if (known !== null) checkIds(known, rows, use.options);
 }
 
-/** The next power of two: buffers of many sizes would pile up in tfjs, which keeps each for another tensor of its size. */
-function capacity(count: number): number {
-  let most = 1;
-  while (most < count) most *= 2;
-  return most;
+/**
+ * A length for so many entries that is one of a few, at most an eighth above: tfjs keeps each buffer for another tensor of
+ * exactly its size, so that those of many sizes would pile up.
+ */
+export function capacity(count: number): number {
+  let unit = 1;
+  while (unit * 16 < count) unit *= 2;
+  return Math.ceil(count / unit) * unit;
 }
 
 /** The plan of groups for `count` entries, those beyond the last one negated. */

@@ -1,4 +1,5 @@
 import { checkIds, groupOnHost } from '../../../src/backends/webgpu/host_groups.js';
+import { capacity } from '../../../src/backends/webgpu/groups.js';
 import { Random } from '../../helpers/random.js';
 
 const SUM = { combiner: 'sum', maxNorm: 0 } as const;
@@ -37,5 +38,18 @@ describe('ids grouped on the host', () => {
     );
     expect(() => checkIds(ids, 3, { ...SUM, outOfRange: 'zero' })).not.toThrow();
     expect(() => checkIds(ids.subarray(0, 1), 3, { ...SUM, outOfRange: 'error' })).not.toThrow();
+  });
+});
+
+describe('the length of a plan', () => {
+  it('is one of a few, and little more than what is asked for', () => {
+    const lengths = new Set<number>();
+    for (let count = 1; count <= 10_000; count++) {
+      const length = capacity(count);
+      lengths.add(length);
+      expect(length).toBeGreaterThanOrEqual(count);
+      expect(length).toBeLessThanOrEqual(count * 1.125);
+    }
+    expect(lengths.size).toBeLessThan(110);
   });
 });

@@ -1,18 +1,18 @@
 /** Kernels of the backend in use against the reference, over generated batches. Reads wait for the GPU. */
 import * as tf from '@tensorflow/tfjs';
-import type { BagTensors } from '../../src/backends/bag_tensors.js';
-import { setPackedForm, wordsPerRow, type HostBags, type PackedTable } from '../../src/backends/kernel_set.js';
-import { unpackRows } from '../../src/backends/packed/rows.js';
-import { roundingKey } from '../../src/backends/packed/rounding.js';
-import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
-import { currentBackend } from '../../src/backends/registry.js';
-import { packHyper } from '../../src/rules/hyper.js';
-import { slotShape, UPDATE_NAMES, type UpdateName } from '../../src/rules/rules.js';
-import { bagCase, copyTable, drawnHyper, hyperCase, usedSlots, type BagCase } from '../helpers/bag_cases.js';
-import { lookUpInto, stepOne } from '../helpers/kernel_calls.js';
-import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from '../helpers/magnitudes.js';
-import { packedCase } from '../helpers/packed_suite.js';
-import { firstDifference } from '../helpers/tensors.js';
+import type { BagTensors } from '../../../src/backends/bag_tensors.js';
+import { setPackedForm, wordsPerRow, type HostBags, type PackedTable } from '../../../src/backends/kernel_set.js';
+import { unpackRows } from '../../../src/backends/packed/rows.js';
+import { roundingKey } from '../../../src/backends/packed/rounding.js';
+import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
+import { currentBackend } from '../../../src/backends/registry.js';
+import { packHyper } from '../../../src/rules/hyper.js';
+import { slotShape, UPDATE_NAMES, type UpdateName } from '../../../src/rules/rules.js';
+import { bagCase, copyTable, drawnHyper, hyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';
+import { lookUpInto, stepOne } from '../../helpers/kernel_calls.js';
+import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from '../../helpers/magnitudes.js';
+import { packedCase } from '../../helpers/packed_suite.js';
+import { firstDifference } from '../../helpers/tensors.js';
 
 type Numbers = Float32Array | Int32Array;
 

@@ -1,8 +1,8 @@
 /** Whole models in a page: how `fit` and its kin bring ids to layers, what steps cost, saving and loading. */
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../src/index.js';
-import { Random } from '../helpers/random.js';
-import type { Outcome } from './gpu_models.js';
+import * as emb from '../../../src/index.js';
+import { Random } from '../../helpers/random.js';
+import type { Outcome } from './models.js';
 
 export type Feeding = 'int32' | 'float32' | 'dataset' | 'shuffled' | 'trainOnBatch' | 'ragged';
 

@@ -1,7 +1,7 @@
 /** Models and lookups drawn by seed, which train a few steps: the same numbers on every backend. */
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../src/index.js';
-import { Random } from '../helpers/random.js';
+import * as emb from '../../../src/index.js';
+import { Random } from '../../helpers/random.js';
 
 /** Numbers by what they are. */
 export type Outcome = Readonly<Record<string, number[]>>;
@@ -195,7 +195,7 @@ export function drawnModel(seed: number): DrawnModel {
   const { rows, dim, batch, combiner } = drawn;
   return {
     name: `seed ${seed}: ${kind} [${rows}, ${dim}], ${batch} bags, ${combiner}, optimizer ${optimizer}`,
-    run: () => KINDS[kind]({ ...drawn, optimizer: OPTIMIZERS[optimizer]!(0.1) }),
+    run: () => KINDS[kind]({ ...drawn, optimizer: OPTIMIZERS[optimizer]!(0.05) }),
   };
 }
 
