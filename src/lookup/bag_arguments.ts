@@ -1,11 +1,11 @@
 /** Vectors of ids, splits and weights as users pass them to `emb.ops`, made into checked tensors. */
 import * as tf from '@tensorflow/tfjs';
-import { GPU_BACKENDS } from '../backends/generic/large_tables.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { BACKEND_NAME as TENSORFLOW } from '../backends/tensorflow/node_backend.js';
 import type { BagOptionsInput } from './arguments.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
+import { readsWait } from '../base/waiting_reads.js';
 import { checkNoNaN, toFloat32 } from '../ids/float_values.js';
 import { checkRowSplits } from '../ids/row_splits.js';
 import { toInt32 } from '../ids/whole_ids.js';
@@ -20,11 +20,6 @@ export interface EmbeddingBagOptions extends BagOptionsInput {
 
 /** Fields of the options that both the op and its gradient take. */
 export const BAG_FIELDS = ['weights', 'combiner', 'outOfRange', 'maxNorm', 'validate'] as const;
-
-/** Reading tensors back would stall a GPU, so that is done only on request. */
-function isOnDevice(): boolean {
-  return GPU_BACKENDS.includes(tf.getBackend());
-}
 
 /** Splits that were found right, by their data, and for how many values. */
 const rightSplits = new WeakMap<object, number>();
@@ -75,10 +70,10 @@ export function readBagTensors(
   const splits = toInt32Vector(rowSplits, `${within}rowSplits`);
   const isWeighted = weights !== null && weights !== undefined;
   const perId = isWeighted ? toFloat32Vector(weights, ids.size, `${within}weights`) : null;
-  if (validate === true || !isOnDevice() || !(rowSplits instanceof tf.Tensor)) {
+  if (validate === true || !readsWait() || !(rowSplits instanceof tf.Tensor)) {
     checkSplits(splits, ids.size, `${within}rowSplits`);
   }
-  if (perId !== null && (validate === true || !isOnDevice() || !(weights instanceof tf.Tensor))) {
+  if (perId !== null && (validate === true || !readsWait() || !(weights instanceof tf.Tensor))) {
     checkNoNaN(perId.dataSync(), `${within}weights`);
   }
   return { values: ids, rowSplits: splits, weights: perId };
@@ -91,7 +86,7 @@ export function checkRowIds(ids: unknown, rows: number, argument: string): tf.Te
     throw new ArgumentTypeError(argument, expected, ids);
   }
   if (ids.rank !== 1) throw new ValueError(argument, expected, ids);
-  if (isOnDevice()) return ids as tf.Tensor1D;
+  if (readsWait()) return ids as tf.Tensor1D;
   let last = -1;
   ids.dataSync<'int32'>().forEach((id, position) => {
     if (id <= last || id >= rows) throw new ValueError(argument, expected, described(`${id} at position ${position}`));

@@ -4,7 +4,6 @@ import type { LookedUp, Lookup, LookupGradient, RowGradientTensors } from '../ba
 import { ArgumentTypeError, RuntimeError, described, ValueError } from '../base/errors.js';
 import { gradientOfMax, maxPooled, withoutMax } from './max_pooling.js';
 import { isTapeOn, withLazyGradient, refuseSecond, withoutTape } from '../tfjs/lazy_gradient.js';
-import { sayLargeTable } from '../backends/generic/large_tables.js';
 import { packedForm, IdOutOfRange } from '../backends/kernel_set.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { currentBackend } from '../backends/registry.js';
@@ -271,7 +270,6 @@ function denseTableGradient(table: tf.Tensor2D, { gradient, bags, options }: Loo
   return withLazyGradient(
     { gradient, ...others },
     (save) => {
-      sayLargeTable(table.shape[0]);
       const rows = rowGradients({ gradient, bags, options }, table.shape[0], table);
       save(present(bags));
       if (rows.uniqueIds.size === 0) return tf.zerosLike(table);

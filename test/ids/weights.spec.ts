@@ -97,17 +97,15 @@ describe('weights of another shape', () => {
 });
 
 describe('weights that are tensors', () => {
-  it('are read to refuse NaN, except on a GPU', () => {
+  it('are read to refuse NaN, except where a read waits for a GPU', () => {
     const engine = tf.engine();
     const before = engine.backendName;
     tf.tidy(() => {
       const weights = tf.tensor2d([[1, NaN], [3, 4]]); // prettier-ignore
       expectError(() => read(DENSE, weights), 'ValueError', 'weights', 'NaN at [0, 1]');
       try {
-        for (const name of ['webgl', 'webgpu']) {
-          engine.backendName = name;
-          expect(read(DENSE, weights)).withContext(name).toBe(weights);
-        }
+        engine.backendName = 'webgpu';
+        expect(read(DENSE, weights)).toBe(weights);
       } finally {
         engine.backendName = before;
       }

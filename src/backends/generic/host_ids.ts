@@ -1,5 +1,5 @@
 /** What the composed kernels know about a batch on the host: which bag each id is in, and which ids count. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
 
 /** Attributes of the bag kernels; `validate` checks ids that already lie on a GPU too. */
@@ -8,23 +8,9 @@ export interface BagAttributes extends BagOptions {
   readonly validate?: boolean;
 }
 
-/** How webgpu keeps tensors. */
-interface DeviceBackend {
-  readonly tensorMap?: { get(dataId: object): { resource?: unknown } };
-}
-
-/** Whether reading a tensor costs no transfer from a GPU. Uploads are lazy, so fresh tensors are still on the host. */
-function isOnHost(tensor: tf.Tensor): boolean {
-  const backendName = tf.getBackend();
-  const backend = tf.backend() as DeviceBackend;
-  if (backendName === 'webgpu') return (backend.tensorMap?.get(tensor.dataId).resource ?? null) === null;
-  return true;
-}
-
-/** Throws IdOutOfRange for the first id outside the table. Ids that lie on a GPU are read only on request. */
+/** Throws IdOutOfRange for the first id outside the table. */
 export function checkIds(values: tf.Tensor1D, rows: number, options: BagAttributes): void {
   if (options.outOfRange === 'zero') return;
-  if (options.validate !== true && !isOnHost(values)) return;
   const ids = values.dataSync();
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i]!;

@@ -6,17 +6,8 @@ import type { PackedForm } from '../kernel_set.js';
 import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';
 import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
 import { checkIds, type BagAttributes } from './host_ids.js';
-import { GPU_BACKENDS } from './large_tables.js';
 
 type PackedAttributes = BagAttributes & PackedForm;
-
-/** Textures hold int32 as float32, which has 24 bits of 32. */
-function refuseGpu({ storage }: PackedForm): void {
-  const backend = tf.getBackend();
-  if (!GPU_BACKENDS.includes(backend)) return;
-  const note = 'Load the float32 model there, or run this one on another backend.';
-  throw new RuntimeError('backend', `cpu, wasm or tensorflow for a table of storage '${storage}'`, backend, note);
-}
 
 /** Stock ops cannot write rows of 16 bits. */
 export function refusePackedStep(): never {
@@ -43,7 +34,6 @@ function unpacked(table: tf.Tensor2D, values: tf.Tensor1D, { storage, dim }: Pac
 
 /** Pooled rows [batch, dim]. */
 export function packedBag(inputs: EmbeddingBagInputs, attributes: PackedAttributes): tf.Tensor2D {
-  refuseGpu(attributes);
   checkIds(inputs.values, inputs.table.shape[0], attributes);
   return tf.tidy(() => {
     const plain = unpacked(inputs.table, inputs.values, attributes);
@@ -53,7 +43,6 @@ export function packedBag(inputs: EmbeddingBagInputs, attributes: PackedAttribut
 
 /** Gradient with respect to the per-id weights, [nnz]. */
 export function packedBagWeightsGrad(inputs: EmbeddingBagWeightsGradInputs, attributes: PackedAttributes): tf.Tensor1D {
-  refuseGpu(attributes);
   checkIds(inputs.values, inputs.table.shape[0], attributes);
   return tf.tidy(() => {
     const plain = unpacked(inputs.table, inputs.values, attributes);

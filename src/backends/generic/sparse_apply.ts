@@ -9,7 +9,6 @@ import type { BagTensors } from '../bag_tensors.js';
 import { unpackHyper, type Hyper } from '../../rules/hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import { embeddingBagGrad } from './embedding_bag_grad.js';
-import { sayLargeTable } from './large_tables.js';
 
 const NORM_EPSILON = 1e-7;
 
@@ -63,7 +62,6 @@ export function sparseApply(
   packed: ArrayLike<number>,
 ): void {
   const hyper = unpackHyper(packed);
-  sayLargeTable(table.shape[0]!);
   tf.tidy(() => {
     const matrix = table as unknown as tf.Tensor2D;
     const attributes = { ...options, rows: matrix.shape[0] };

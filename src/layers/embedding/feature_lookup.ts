@@ -4,7 +4,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { Lookup } from '../../backends/contract.js';
 import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../base/errors.js';
-import { GPU_BACKENDS } from '../../backends/generic/large_tables.js';
+import { readsWait } from '../../base/waiting_reads.js';
 import { lookAhead, lookUp } from '../../lookup/lookup.js';
 import { addIdDetails, strayIdOf } from '../../ids/id_out_of_range.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
@@ -209,7 +209,7 @@ function idMaskOf(feature: Feature, isDense: boolean, isPadded: boolean): IdMask
  * there is none. With `outOfRange: 'zero'` nothing fails, and an absent id counts in no divisor.
  */
 function refusesPadding({ kind, outOfRange }: Feature): boolean {
-  return kind === 'embedding' && (outOfRange === 'error' || GPU_BACKENDS.includes(tf.getBackend()));
+  return kind === 'embedding' && (outOfRange === 'error' || readsWait());
 }
 
 /** The number of samples of a batch, or null for a single id. */

@@ -3,6 +3,7 @@
  * batch take as long as a small step. Sums are rounded as float32 after each addition, as those of tfjs are.
  */
 import * as tf from '@tensorflow/tfjs';
+import { readsWait } from '../../base/waiting_reads.js';
 
 /** The first of tfjs's callbacks, which tells the means. */
 interface MeanLogger {
@@ -19,8 +20,8 @@ function isMeanLogger(callback: object | undefined): callback is MeanLogger {
 /** Has the logger of means among these callbacks sum up numbers. */
 export function sumInJavaScript(callbacks: readonly object[]): void {
   const [logger] = callbacks;
-  // On webgpu a number is read by waiting for it alone: there tfjs sums tensors.
-  if (!isMeanLogger(logger) || tf.getBackend() === 'webgpu') return;
+  // Where reads wait tfjs sums tensors.
+  if (!isMeanLogger(logger) || readsWait()) return;
   const { onEpochEnd } = logger;
   const sums = new Map<string, number>();
   logger.onBatchEnd = function (_batch, logs = {}) {
