@@ -81,6 +81,8 @@ export {
   type TopK,
   type TopKOptions,
 } from './ranking/index.js';
+/** Callbacks of `fit`. */
+export * as callbacks from './callbacks/index.js';
 /** Preprocessing of raw features into ids. */
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */

@@ -25,6 +25,7 @@ const SECTIONS = {
     'docs/retrieval.md',
     'docs/preprocessing.md',
     'docs/custom_loops.md',
+    'docs/tensorboard.md',
     'docs/capture.md',
     'docs/performance.md',
   ],

@@ -100,6 +100,13 @@ const TENSORFLOWJS: Packages = {
   note: '1 MB',
 };
 
+/** With the packages that its readers of logs import, and TensorFlow does not bring. */
+const TENSORBOARD: Packages = {
+  folder: 'tensorboard-2.20.0',
+  names: ['--no-deps', 'tensorboard==2.20.0', 'werkzeug==3.1.3', 'markupsafe==3.0.2', 'pillow==11.3.0'],
+  note: '15 MB',
+};
+
 function pythonWith(...all: Packages[]): Python | string {
   try {
     const tag = python(['-c', 'import sys; print(sys.implementation.cache_tag)'], RUN_MS).trim();
@@ -127,6 +134,11 @@ export function pythonWithTensorFlow(): Python | string {
 /** Python that can import TensorFlow and the converter of TensorFlow.js, or the reason why there is none. */
 export function pythonWithConverter(): Python | string {
   return pythonWith(TENSORFLOW, TENSORFLOWJS);
+}
+
+/** Python that can import TensorFlow and TensorBoard, or the reason why there is none. */
+export function pythonWithTensorBoard(): Python | string {
+  return pythonWith(TENSORFLOW, TENSORBOARD);
 }
 
 /** Python that can import TensorFlow, Keras 3, Keras RS and Keras 2 (tf_keras), or the reason why there is none. */

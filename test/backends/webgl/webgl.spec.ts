@@ -89,6 +89,19 @@ describe('tables on webgl', () => {
     expect(await call('saved')).toBe(true);
   });
 
+  itOnWebgl('are told to TensorBoard from a page', async () => {
+    const { files, left } = await call('logs');
+    expect(files.map(([path]) => path)).toEqual([
+      'train/events.out.tfevents.',
+      jasmine.stringMatching(/^projector\/.*\.tsv$/),
+      jasmine.stringMatching(/^projector\/.*_labels\.tsv$/),
+      'projector_config.pbtxt',
+    ]);
+    expect(Math.min(...files.map(([, bytes]) => bytes))).toBeGreaterThan(100);
+    // The slot of each of three weights, and the number of steps.
+    expect(left).toBe(4);
+  });
+
   itOnWebgl('refuse ids that the GPU has rounded', async () => {
     const { fine, refused, again } = await call('largeIds');
     expect(fine).toEqual([0, 0]);

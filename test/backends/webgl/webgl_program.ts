@@ -192,6 +192,23 @@ const WEBGL = {
     return { largest: Math.max(...ours.map((each, i) => Math.abs(each - theirs[i]!))), count: ours.length };
   },
 
+  /** The files that TensorBoard reads, as a page gets them. */
+  async logs() {
+    const [ids, clicked] = batch();
+    const files = new Map<string, number>();
+    const write = async (path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> => {
+      for await (const chunk of chunks) files.set(path, (files.get(path) ?? 0) + chunk.length);
+    };
+    const model = modelOf(50, emb.train.adagrad({ learningRate: 0.1 }));
+    const before = tf.memory().numTensors;
+    const callbacks = emb.callbacks.tensorBoard({ logdir: { write } });
+    await model.fit(ids, clicked, { epochs: 3, verbose: 0, callbacks });
+    const left = tf.memory().numTensors - before;
+    model.dispose();
+    tf.dispose([ids, clicked]);
+    return { files: [...files].map(([path, bytes]) => [path.replace(/\d{10}.*/, ''), bytes] as const), left };
+  },
+
   /** Saves and loads, and goes on: with the same numbers as the model that went on. */
   async saved() {
     const [ids, clicked] = batch();
