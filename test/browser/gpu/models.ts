@@ -93,7 +93,17 @@ function ofOneTable(drawn: Drawn): Promise<Outcome> {
   const { random, rows, dim, combiner } = drawn;
   const length = random.whole(1, 6);
   const isRagged = random.chance(0.6);
-  const args = { inputDim: rows, outputDim: dim, combiner, inputShape: [length], name: 'table' };
+  const args = {
+    ...{ inputDim: rows, outputDim: dim, combiner, inputShape: [length], name: 'table' },
+    embeddingsRegularizer: random.chance(0.3) ? tf.regularizers.l2({ l2: 0.05 }) : null,
+    embeddingsConstraint: random.pick([
+      null,
+      null,
+      tf.constraints.nonNeg(),
+      tf.constraints.maxNorm({ maxValue: 0.6, axis: 1 }),
+    ]),
+    maskZero: random.chance(0.3),
+  };
   const layer = isRagged ? emb.layers.raggedEmbedding(args) : emb.layers.embedding(args);
   const model = tf.sequential({ layers: [layer as tf.layers.Layer, dense()] });
   return trained(model, drawn, padded(idRows(drawn, isRagged ? 0 : length, length), length));
@@ -177,7 +187,34 @@ async function ofLookups(drawn: Drawn): Promise<Outcome> {
   return outcome;
 }
 
-const KINDS = { ofOneTable, ofSharedTables, ofSingleRows, ofLookups };
+/** A table that is looked up twice, each time under another norm, and used as it is beside. */
+async function ofTiedWeights(drawn: Drawn): Promise<Outcome> {
+  const { random, rows, dim, combiner, optimizer } = drawn;
+  const table = tf.tidy(() => tf.variable(tf.tensor2d(random.floats(rows * dim), [rows, dim])));
+  const lists = [idRows(drawn, 0, 4), idRows(drawn, 1, 3)].map((each) =>
+    emb.RaggedTensor.fromRows(each, { dtype: 'int32' }),
+  );
+  const norms = [0.5, random.chance(0.5) ? 0.9 : null];
+  const isTied = random.chance(0.7);
+  const loss = (): tf.Scalar => {
+    const [a, b] = lists.map((ids, i) => emb.embeddingLookup(table, ids, { combiner, maxNorm: norms[i]! } as never));
+    const parts = [a!, b!].map((pooled) => (pooled as unknown as tf.Tensor).sub(0.3).square().sum());
+    const own = table.mul(0.1).square().sum();
+    return tf.addN(isTied ? [...parts, own] : parts) as tf.Scalar;
+  };
+  const losses: number[] = [];
+  for (let step = 0; step < STEPS; step++) {
+    const value = optimizer.minimize(loss, true, [table])!;
+    losses.push((await value.data())[0]!);
+    value.dispose();
+  }
+  const outcome = { losses, table: Array.from(await table.data()) };
+  table.dispose();
+  optimizer.dispose();
+  return outcome;
+}
+
+const KINDS = { ofOneTable, ofSharedTables, ofSingleRows, ofLookups, ofTiedWeights };
 
 /** What a seed trains. */
 export function drawnModel(seed: number): DrawnModel {
