@@ -10,8 +10,8 @@ import { registerWebgpuBackend } from './webgpu/register.js';
 import { noteOddTensors } from '../tfjs/cpu_values.js';
 
 /**
- * Registers the kernels that pages run. Another backend, `tensorflow` included, is given stock ops when it is first used,
- * unless an entry that knows more of it is there. May be called again.
+ * Registers the kernels that pages run. Others, `tensorflow` and `webgpu` included, are given stock ops when first used,
+ * unless an entry that knows more of them is there. May be called again.
  */
 export function registerLookupBackends(): void {
   noteOddTensors();
@@ -20,11 +20,11 @@ export function registerLookupBackends(): void {
   registerCpuBackend();
   registerWasmBackend();
   registerWebglBackend();
-  registerWebgpuBackend();
 }
 
 /** Registers the kernels of every backend but the emulator. May be called again. */
 export function registerBackends(): void {
   registerLookupBackends();
   registerTensorFlowBackend();
+  registerWebgpuBackend();
 }

@@ -1,5 +1,6 @@
 /** What the composed kernels know about a batch on the host: which bag each id is in, and which ids count. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
+import { readsWait } from '../../base/waiting_reads.js';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
 
 /** Attributes of the bag kernels; `validate` checks ids that already lie on a GPU too. */
@@ -8,9 +9,19 @@ export interface BagAttributes extends BagOptions {
   readonly validate?: boolean;
 }
 
-/** Throws IdOutOfRange for the first id outside the table. */
+/** How webgpu keeps tensors. */
+interface WaitingBackend {
+  readonly tensorMap?: { get(dataId: object): { readonly resource?: unknown } };
+}
+
+/** Whether a tensor lies on a GPU that is read by waiting. Uploads are lazy, so fresh tensors are still on the host. */
+function isUploaded({ dataId }: tf.Tensor): boolean {
+  return readsWait() && ((tf.backend() as WaitingBackend).tensorMap?.get(dataId).resource ?? null) !== null;
+}
+
+/** Throws IdOutOfRange for the first id outside the table. Ids that lie on such a GPU are read only on request. */
 export function checkIds(values: tf.Tensor1D, rows: number, options: BagAttributes): void {
-  if (options.outOfRange === 'zero') return;
+  if (options.outOfRange === 'zero' || (options.validate !== true && isUploaded(values))) return;
   const ids = values.dataSync();
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i]!;

@@ -4,7 +4,7 @@ import { followCopies } from '../../tfjs/webgpu/derived_copies.js';
 import { WEBGPU, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
 import { HostCopies } from '../../tfjs/webgpu/host_copies.js';
 import { KERNEL_NAMES } from '../bag_tensors.js';
-import { addBackend } from '../registry.js';
+import { addBackend, registeredBackend } from '../registry.js';
 import { KERNEL_FUNCTIONS } from './kernels.js';
 import { webgpuTables } from './webgpu_tables.js';
 
@@ -16,9 +16,13 @@ function watch(backend: unknown): void {
 
 /** Registers the kernels. Needs no webgpu backend to be there. May be called again. */
 export function registerWebgpuBackend(): void {
+  // Another build of this package may have been here before.
+  if (registeredBackend(WEBGPU)?.tables.memory === webgpuTables.tables.memory) return;
   for (const kernelName of KERNEL_NAMES) {
-    // Another build of this package may have been here before.
-    if ((tf.getKernel(kernelName, WEBGPU) as tf.KernelConfig | undefined) !== undefined) continue;
+    // Lookups alone may have run here before, on stock ops.
+    if ((tf.getKernel(kernelName, WEBGPU) as tf.KernelConfig | undefined) !== undefined) {
+      tf.unregisterKernel(kernelName, WEBGPU);
+    }
     // Set-up functions run each time that the backend is set: its own kernels are there then.
     tf.registerKernel({
       kernelName,
