@@ -73,6 +73,8 @@ export const PROGRAM = {
   async start(backend: string): Promise<{ backend: string; implementation: string }> {
     await emb.ready();
     await tf.setBackend(backend);
+    // Otherwise small tensors of a test would stay on the host.
+    if (backend === 'webgpu') tf.env().set('WEBGPU_CPU_FORWARD', false);
     await tf.ready();
     gpu = backend;
     // The stock Adagrad adds this number, which is 1e-4 on webgl, whatever textures hold.

@@ -111,6 +111,26 @@ describe('tables on webgpu', () => {
     expect(await call('pendingReads')).toEqual([]);
   });
 
+  itOnWebgpu('are seen by kernels under their names', async (_, call) => {
+    const [pooled, ofWeights, table = '', slot] = await call('namedKernels');
+    expect(pooled).toBe('11,14,15,18');
+    expect(ofWeights).toBe('3,11,11');
+    expect(slot).toBe('1,1,0,0,25,25');
+    table.split(',').forEach((value, i) => expect(Number(value)).toBeCloseTo([0, 1, 3, 4, 4, 5][i]!, 5));
+  });
+
+  itOnWebgpu('refuse ids that they do not have, and stay as they are', async (_, call) => {
+    const [stepped, lookedUp, after, unread] = await call('strayIds');
+    expect(stepped).toMatch(/ValueError: .*3/);
+    expect(lookedUp).toMatch(/ValueError: .*-1/);
+    expect(after).toBe('1,2,3,4,5,6');
+    expect(unread).toBe('3,4');
+  });
+
+  itOnWebgpu('are stepped whole where there are more numbers than an axis of a dispatch reaches', async (_, call) => {
+    expect(await call('wideStep')).toBeLessThan(TOLERANCE);
+  });
+
   itOnWebgpu('are written in blocks of rows', async (_, call) => {
     expect(await call('writtenRows')).toEqual([]);
   });

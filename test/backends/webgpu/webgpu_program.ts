@@ -1,7 +1,9 @@
 /** Runs in a page: what tables on the GPU promise beyond right numbers. Adds to gpu_program.ts. */
 import * as tf from '@tensorflow/tfjs';
+import { currentBackend } from '../../../src/backends/registry.js';
 import { setBindingLimit } from '../../../src/backends/webgpu/parts.js';
 import * as emb from '../../../src/index.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import type { WebgpuBackend } from '../../../src/tfjs/webgpu/webgpu_backend.js';
 import { on, PROGRAM, withoutSyncReads } from '../../browser/gpu_program.js';
 import { Random } from '../../helpers/random.js';
@@ -92,9 +94,7 @@ async function pendingReads(): Promise<string[]> {
 
 /** A buffer of the caller's own is not written. */
 async function externalBuffer(): Promise<string[]> {
-  tf.env().set('WEBGPU_CPU_FORWARD', false);
   const source = tf.tidy(() => tf.tensor2d(START.slice(), [3, 2]).add(0));
-  tf.env().set('WEBGPU_CPU_FORWARD', true);
   const { buffer } = source.dataToGPU();
   const outside = tf.tensor({ buffer, zeroCopy: true } as never, [3, 2], 'float32');
   const table = tf.variable(outside);
@@ -289,6 +289,74 @@ async function idsOfOps(): Promise<number> {
   return Math.max(...ours.map((value, i) => Math.abs(value - theirs[i]!)));
 }
 
+/** Kernels by their names, as tfjs runs them: pooled rows, then a table after a step of Adagrad and its slot. */
+async function namedKernels(): Promise<string[]> {
+  const bags = {
+    values: tf.tensor1d([0, 2, 2], 'int32'),
+    rowSplits: tf.tensor1d([0, 2, 3], 'int32'),
+    weights: tf.tensor1d([1, 2, 3]),
+  };
+  const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+  const run = (name: string, inputs: object, attrs: object = {}): tf.Tensor =>
+    tf.engine().runKernel(name, { ...inputs, ...bags } as never, { ...options, ...attrs } as never) as tf.Tensor;
+  const [table, slot0] = [madeTable(), tf.tidy(() => tf.variable(tf.zeros([3, 2])))];
+  const gradient = tf.ones([2, 2]);
+  const pooled = run('EmbeddingBag', { table });
+  const ofWeights = run('EmbeddingBagWeightsGrad', { table, gradient });
+  const hyper = Array.from(packHyper({ ...NEUTRAL_HYPER, learningRate: 1 }));
+  run('SparseApplyAdagrad', { table, slot0, gradient }, { hyper });
+  const found = [await numbersOf(pooled), await numbersOf(ofWeights), await numbersOf(table), await numbersOf(slot0)];
+  tf.dispose([pooled, ofWeights, table, slot0, gradient, ...Object.values(bags)]);
+  return found;
+}
+
+/** Ids outside the table: what is said of them, and the table afterwards. */
+async function strayIds(): Promise<string[]> {
+  const table = madeTable();
+  const said = await errorOf(() => {
+    tf.tidy(() => {
+      const args = { table, gradient: tf.ones<tf.Rank.R2>([2, 2]), values: [0, 3], rowSplits: [0, 1, 2] };
+      emb.ops.sparseApply('sgd', { ...args, combiner: 'sum', learningRate: 1 });
+    });
+  });
+  const lookedUp = await errorOf(() => emb.embeddingLookup(table, [[1, -1]], { combiner: 'sum' }));
+  const after = await numbersOf(table);
+  // Ids that an op has made are not read: those outside count as zeros.
+  const pooled = tf.tidy(() => {
+    const ids = tf.tensor2d([[0, 4]], [1, 2], 'int32').add(tf.scalar(1, 'int32'));
+    return emb.embeddingLookup(table, ids, { combiner: 'sum' }) as tf.Tensor;
+  });
+  const unread = await numbersOf(pooled);
+  tf.dispose([table, pooled]);
+  return [said, lookedUp, after, unread];
+}
+
+/** A step of all rows of a table with more numbers than one axis of a dispatch reaches; the largest difference from cpu. */
+async function wideStep(): Promise<number> {
+  const shape: [number, number] = [140_000, 32];
+  const outcome = async (): Promise<Float32Array> => {
+    const [table, slot0] = tf.tidy(() => [tf.variable(tf.ones(shape)), tf.variable(tf.fill(shape, 0.5))] as const);
+    tf.tidy(() => {
+      const gradient = tf.ones<tf.Rank.R2>([2, 32]);
+      const bags = {
+        values: tf.tensor1d([7, 139_999], 'int32'),
+        rowSplits: tf.tensor1d([0, 1, 2], 'int32'),
+        weights: null,
+      };
+      const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
+      const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, momentum: 0.9, lazy: 0, idleDecay: 0.01 });
+      const entries = [{ gradient, bags, options }];
+      currentBackend().step([{ optimizer: 'momentum', table, slots: [slot0], entries, dense: null, hyper }]);
+    });
+    const values = (await table.data()).slice() as Float32Array;
+    tf.dispose([table, slot0]);
+    return values;
+  };
+  const theirs = await on('cpu', outcome);
+  const ours = await outcome();
+  return ours.reduce((most, value, i) => Math.max(most, Math.abs(value - theirs[i]!)), 0);
+}
+
 const WEBGPU = {
   sharedBuffers,
   pendingReads,
@@ -297,6 +365,9 @@ const WEBGPU = {
   float16Words,
   int8Predictions,
   idsOfOps,
+  namedKernels,
+  strayIds,
+  wideStep,
   brokenShader,
   lostDevice,
   hugeTable,
