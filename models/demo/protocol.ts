@@ -44,6 +44,8 @@ export type Task = 'chance' | 'number' | 'choice';
 /** A column in the trained model. */
 export interface Feature {
   readonly name: string;
+  /** Of the model, which takes fewer names than files do. */
+  readonly input: string;
   readonly kind: Exclude<Kind, 'ignored'>;
   /** Whether its values are texts, not whole numbers. */
   readonly isText: boolean;

@@ -24,7 +24,7 @@ export class DataSection {
     this.#item = selectOf({ id: 'item' }, names, choices.item);
     this.#label = selectOf(
       { id: 'label' },
-      [[NO_LABEL, 'nothing: each row was chosen'], ...names],
+      [[NO_LABEL, 'nothing: rows are choices'], ...names],
       choices.label ?? NO_LABEL,
     );
     this.#label.addEventListener('change', () => this.#mark());
@@ -34,7 +34,7 @@ export class DataSection {
     const understood = byId('understood');
     understood.replaceChildren(
       table(`Columns of ${name}`, ['Column', 'Found', 'Examples', 'Read as'], rows),
-      element('div', { className: 'fields' }, field('Recommend', this.#item), field('Predict', this.#label)),
+      element('div', { className: 'fields wide' }, field('Recommend', this.#item), field('Predict', this.#label)),
     );
     understood.hidden = false;
     this.#mark();

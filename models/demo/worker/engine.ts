@@ -107,18 +107,18 @@ export class WorkerEngine implements Engine {
     this.#reading = reading;
     reading.listener = (share) => training.read(share);
     const tell = (summary: Omit<Run, 'id' | 'name'>): void => {
-      const run: Run = { id, name: nameOf(training.settings), ...summary };
+      const run: Run = { id, name: `${this.#data!.understood.name}, ${nameOf(training.settings)}`, ...summary };
       this.#runs = [run, ...this.#runs.filter((each) => each.id !== id)].slice(0, MOST_RUNS);
       onRun(run, rows.schema);
     };
     let kept = performance.now();
     tell(training.summary());
     await training.run({
-      onProgress: (summary) => {
+      onProgress: async (summary) => {
         tell(summary);
         if (performance.now() - kept < KEEP_MS) return;
         kept = performance.now();
-        void this.#keep();
+        await this.#keep();
       },
       onEpoch: () => this.#keep(),
     });

@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import type { Schema, Settings } from '../protocol.js';
+import type { Feature, Schema, Settings } from '../protocol.js';
 import type { Rows } from './rows.js';
 
 const QUERY = 'query';
@@ -20,6 +20,10 @@ const SEED = 11;
 const SCHEMA = 'tfjsEmbeddingsDemo';
 
 const uniform = (seed: number) => tf.initializers.randomUniform({ minval: -0.05, maxval: 0.05, seed });
+
+/** A column of the model. */
+export const featureOf = ({ features }: Schema, column: string): Feature =>
+  features.find(({ name }) => name === column)!;
 
 /** Name of the layer whose table has a row for each value of a column. */
 function tableName({ features, item }: Schema, column: string): string {
@@ -42,28 +46,29 @@ export function buildNetwork(
 ): tf.LayersModel {
   let seed = SEED;
   const inputs = train.inputs();
-  const tableOf = (name: string, isList: boolean): tf.SymbolicTensor => {
+  const tableOf = ({ name, input, kind }: Feature): tf.SymbolicTensor => {
     const args = {
       name: tableName(schema, name),
-      inputDim: sizes[name]!,
+      inputDim: sizes[input]!,
       outputDim: dim,
       embeddingsInitializer: uniform(seed++),
     };
-    const layer = isList
-      ? emb.layers.raggedEmbedding({ ...args, combiner: 'mean' })
-      : emb.layers.embedding({ ...args, combiner: 'sum' });
-    return layer.apply(inputs[name]!) as tf.SymbolicTensor;
+    const layer =
+      kind === 'list'
+        ? emb.layers.raggedEmbedding({ ...args, combiner: 'mean' })
+        : emb.layers.embedding({ ...args, combiner: 'sum' });
+    return layer.apply(inputs[input]!) as tf.SymbolicTensor;
   };
   const dense = (units: number, name: string, activation: 'relu' | 'linear'): tf.layers.Layer =>
     tf.layers.dense({ units, name, activation, kernelInitializer: tf.initializers.glorotNormal({ seed: seed++ }) });
   const known = schema.features.filter(({ name }) => name !== schema.item);
-  const vectors = known.map(({ name, kind }) => tableOf(name, kind === 'list'));
+  const vectors = known.map(tableOf);
   const joined = vectors.length === 1 ? vectors[0]! : tf.layers.concatenate().apply(vectors);
   const hidden = dense(HIDDEN, 'hidden', 'relu').apply(joined) as tf.SymbolicTensor;
   const query = dense(dim, QUERY, 'linear').apply(hidden) as tf.SymbolicTensor;
   const model = tf.model({
     inputs: Object.values(inputs),
-    outputs: outputOf(schema, { hidden, query, item: tableOf(schema.item, false) }),
+    outputs: outputOf(schema, { hidden, query, item: tableOf(featureOf(schema, schema.item)) }),
   });
   model.setUserDefinedMetadata({ [SCHEMA]: schema });
   model.pipeline = pipeline;
@@ -85,7 +90,7 @@ function outputOf({ task }: Schema, { hidden, query, item }: Sides): tf.Symbolic
     return emb.layers.candidateScores({ candidates: 'batch' }).apply(sides);
   }
   // What is known moves all items of a row alike; what tells them apart is the product.
-  const bias = tf.layers.dense({ units: 1, name: BIAS }).apply(hidden);
+  const bias = tf.layers.dense({ units: 1, name: BIAS, kernelInitializer: 'zeros' }).apply(hidden);
   const product = tf.layers.dot({ axes: -1 }).apply([query, item]);
   const score = tf.layers.add().apply([product, bias] as tf.SymbolicTensor[]) as tf.SymbolicTensor;
   return task === 'chance'
@@ -119,17 +124,24 @@ export class Network {
     readonly model: tf.LayersModel,
     readonly schema: Schema,
   ) {
-    const inputs = model.inputs.filter(({ name }) => name !== schema.item);
+    const { input: item } = featureOf(schema, schema.item);
+    const inputs = model.inputs.filter(({ name }) => name !== item);
     const layers = schema.task === 'choice' ? [QUERY] : [QUERY, BIAS];
     const outputs = layers.map((name) => model.getLayer(name).output as tf.SymbolicTensor);
     this.#query = tf.model({ inputs, outputs });
   }
 
+  /** The column that is recommended. */
+  get item(): Feature {
+    return featureOf(this.schema, this.schema.item);
+  }
+
   /** Values of a column by their ids; the first stands for all that are not known. */
   names(column: string): readonly string[] {
-    const { columns } = this.model.pipeline!.getConfig() as { columns: Record<string, SavedColumn> };
-    const { list } = columns[column] as { list?: SavedColumn };
-    const { className, config } = (list ?? columns[column]) as SavedColumn;
+    const { columns } = this.model.pipeline!.getConfig() as { columns: Record<string, object> };
+    const saved = columns[featureOf(this.schema, column).input] as { type?: SavedType };
+    const type = (saved.type ?? saved) as SavedType;
+    const { className, config } = 'list' in type ? type.list : type;
     const lookup = emb.preprocessing[className as 'StringLookup'].fromConfig(config);
     return lookup.getVocabulary().map(String);
   }
@@ -168,7 +180,9 @@ export class Network {
   }
 }
 
-interface SavedColumn {
+/** A column as the config of a pipeline has it. */
+interface SavedObject {
   readonly className: string;
   readonly config: object;
 }
+type SavedType = SavedObject | { readonly list: SavedObject };

@@ -23,13 +23,23 @@ const SPLIT_SEED = 5;
 /** What was learned of the columns, as plain values. */
 export interface Learned {
   readonly choices: Choices;
-  readonly readers: Readonly<Record<string, { readonly name: ReaderName; readonly config: object }>>;
+  readonly readers: readonly SavedReader[];
   /** Of a label of two texts: the other one, and the one whose chance is predicted. */
   readonly labels: readonly [string, string] | null;
   readonly task: Task;
 }
 
-type ReaderName = 'StringLookup' | 'IntegerLookup' | 'Discretization';
+interface SavedReader {
+  readonly column: string;
+  /** What the model calls it. */
+  readonly input: string;
+  readonly kind: Feature['kind'];
+  readonly className: 'StringLookup' | 'IntegerLookup' | 'Discretization';
+  readonly config: object;
+}
+
+/** What the label is called where it is no input of the model, none of which has a space in its name. */
+const LABEL = 'the label';
 
 /** Rows to learn from, rows to judge by, and what they are. */
 export interface Rows {
@@ -42,14 +52,26 @@ export interface Rows {
   readonly pipeline: emb.preprocessing.Pipeline;
 }
 
-const nameOf = (reader: Reader): ReaderName =>
+const classOf = (reader: Reader): SavedReader['className'] =>
   reader instanceof StringLookup
     ? 'StringLookup'
     : reader instanceof IntegerLookup
       ? 'IntegerLookup'
       : 'Discretization';
 
-const restored = ({ name, config }: Learned['readers'][string]): Reader => emb.preprocessing[name].fromConfig(config);
+const restored = ({ className, config }: SavedReader): Reader => emb.preprocessing[className].fromConfig(config);
+
+/** Columns by names that tfjs takes for inputs: letters, digits and a few signs. */
+function inputNames(columns: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    const plain = column.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^[^A-Za-z0-9]/, 'c$&');
+    let name = plain;
+    for (let i = 2; taken.has(name); i++) name = `${plain}_${i}`;
+    taken.add(name);
+    return name;
+  });
+}
 
 const isList = (type: emb.data.ColumnType | undefined): boolean =>
   type === 'ids' || (typeof type === 'object' && 'list' in type);
@@ -72,10 +94,11 @@ export function namesOf({ kinds, label }: Choices): string[] {
   return Object.keys(kinds).filter((name) => kinds[name] !== 'ignored' && name !== label);
 }
 
-function columnOf(reader: Reader, kind: Feature['kind']): emb.data.ColumnArgs {
-  if (kind === 'list') return { type: { list: reader } };
+function columnOf(column: string, reader: Reader, kind: Feature['kind']): emb.data.ColumnArgs {
+  // Missing values of lists are left out.
+  if (kind === 'list') return { type: { list: reader }, missing: 'mask', column };
   const missing = reader instanceof StringLookup ? '' : reader instanceof IntegerLookup ? -1 : MISSING_NUMBER;
-  return { type: reader, missing };
+  return { type: reader, missing, column };
 }
 
 function checkChoices({ kinds, item, label }: Choices): void {
@@ -109,29 +132,38 @@ export async function learn(file: SourceFile, choices: Choices, onRead: (share: 
   if (label !== null && isList(types[label])) throw new Error(`A label holds one value: ${label} holds lists.`);
   const labels = isText ? await labelsOf(file, label, onRead) : null;
   const task = label === null ? 'choice' : isText || (await isOfTwo(file, label)) ? 'chance' : 'number';
-  const readers = namesOf(choices).map((name): [string, Reader] => {
-    return [name, newReader(file, types[name]!, kinds[name] as Feature['kind'])];
+  const names = namesOf(choices);
+  const inputs = inputNames(names);
+  const readers = names.map((column, i) => {
+    const kind = kinds[column] as Feature['kind'];
+    return { column, kind, input: inputs[i]!, reader: newReader(file, types[column]!, kind) };
   });
-  const columns = Object.fromEntries(readers.map(([name, reader]) => [name, columnOf(reader, kinds[name] as never)]));
-  await openSource(file, { columns }, onRead).adapt();
-  const saved = readers.map(([name, reader]) => [name, { name: nameOf(reader), config: reader.getConfig() }]);
-  return rowsOf(file, { choices, labels, task, readers: Object.fromEntries(saved) as Learned['readers'] }, onRead);
+  const columns = readers.map(({ column, input, reader, kind }) => [input, columnOf(column, reader, kind)] as const);
+  await openSource(file, { columns: Object.fromEntries(columns) }, onRead).adapt();
+  const saved = readers.map(({ reader, ...of }) => ({ ...of, className: classOf(reader), config: reader.getConfig() }));
+  return rowsOf(file, { choices, labels, task, readers: saved }, onRead);
 }
 
 /** The same rows again, from what was learned. */
 export function rowsOf(file: SourceFile, learned: Learned, onRead: (share: number) => void): Rows {
   const { choices, labels, task } = learned;
-  const { label, kinds, item } = choices;
-  const readers = Object.entries(learned.readers).map(([name, saved]) => [name, restored(saved)] as const);
-  const columns = Object.fromEntries(readers.map(([name, reader]) => [name, columnOf(reader, kinds[name] as never)]));
+  const { label, item } = choices;
+  const readers = learned.readers.map((saved) => ({ ...saved, reader: restored(saved) }));
+  const inputs = readers.map(({ column, input, reader, kind }) => [input, columnOf(column, reader, kind)] as const);
+  const columns = Object.fromEntries(inputs);
   const ofLabel = labels === null ? 'float' : new StringLookup({ vocabulary: labels, numOovIndices: 0 });
-  const given: emb.data.CsvArgs = label === null ? { columns } : { columns: { ...columns, [label]: ofLabel }, label };
+  const given: emb.data.CsvArgs =
+    label === null ? { columns } : { columns: { ...columns, [LABEL]: { type: ofLabel, column: label } }, label: LABEL };
   const [train, held] = openSource(file, given, onRead).split(1 - HELD_BACK, SPLIT_SEED);
-  const pipeline = new emb.preprocessing.Pipeline({ columns: train.pipelineColumns() });
-  const features = readers.map(([name, reader]): Feature => {
+  // A pipeline takes rows by the names of the file.
+  const steps = readers.map(({ column, input, reader, kind }) => {
+    const type = kind === 'list' ? { list: reader } : reader;
+    return [input, column === input ? type : { type, column }] as const;
+  });
+  const pipeline = new emb.preprocessing.Pipeline({ columns: Object.fromEntries(steps) });
+  const features = readers.map(({ column, input, reader, kind }): Feature => {
     const known = reader instanceof Discretization ? [] : reader.getVocabulary().slice(1, 1 + SHOWN_VALUES);
-    const isText = reader instanceof StringLookup;
-    return { name, kind: kinds[name] as Feature['kind'], isText, values: known.map(String) };
+    return { name: column, input, kind, isText: reader instanceof StringLookup, values: known.map(String) };
   });
   const positive = task === 'chance' ? `${label} is ${labels?.[1] ?? 1}` : null;
   const sizes = pipeline.inputDims() as Record<string, number>;

@@ -10,6 +10,7 @@ const SEED = 7;
 /** Rows that examples and suggestions come from. */
 const LOOKED_AT = 200;
 const EXAMPLES = 3;
+const LONGEST_EXAMPLE = 32;
 const FEW_VALUES = 12;
 /** What columns of numbers without an order are called. */
 const ID_NAMES = /(^|[^a-z])id$|[a-z]I[dD]$|user|customer|visitor|code|zip/;
@@ -56,7 +57,7 @@ function wordsOf(type: emb.data.ColumnType): string {
 }
 
 function kindOf(name: string, type: emb.data.ColumnType, cells: readonly string[]): Kind {
-  if (type === 'date') return 'ignored';
+  if (type === 'date' || (typeof type === 'object' && 'list' in type && type.list === 'float')) return 'ignored';
   if (type === 'ids' || (typeof type === 'object' && 'list' in type)) return 'list';
   if (type === 'float') return 'number';
   // Whole numbers are names where they are called so, and where there are few of them.
@@ -65,21 +66,31 @@ function kindOf(name: string, type: emb.data.ColumnType, cells: readonly string[
   return cells.some((cell) => cell.includes('|')) ? 'list' : 'category';
 }
 
+/** A value as people write it. */
+const textOf = (value: string | number): string =>
+  String(typeof value === 'number' ? Number(value.toPrecision(6)) : value);
+
+const shortened = (text: string): string =>
+  text.length <= LONGEST_EXAMPLE ? text : `${text.slice(0, LONGEST_EXAMPLE)}…`;
+
 /** The first rows as texts. */
 async function firstCells(file: SourceFile, types: Readonly<Record<string, emb.data.ColumnType>>) {
   const names = Object.keys(types);
   const cells = new Map(names.map((name): [string, string[]] => [name, []]));
   const asText = (type: emb.data.ColumnType): emb.data.ColumnType =>
     type === 'ids' || type === 'date' || (typeof type === 'object' && 'list' in type) ? { list: 'string' } : 'string';
-  const columns = Object.fromEntries(names.map((name) => [name, asText(types[name]!)]));
-  const read = isCsv(file) ? columns : types;
-  const missing = (type: emb.data.ColumnType) => (type === 'int' || type === 'float' ? { type, missing: 0 } : type);
-  const given = Object.fromEntries(Object.entries(read).map(([name, type]) => [name, missing(type)]));
+  const read = (type: emb.data.ColumnType): emb.data.ColumnArgs => {
+    const known = isCsv(file) ? asText(type) : type;
+    return typeof known === 'string' && known !== 'ids'
+      ? { type: known, missing: known === 'string' ? '' : 0 }
+      : { type: known, missing: 'mask' };
+  };
+  const given = Object.fromEntries(names.map((name) => [name, read(types[name]!)]));
   for await (const { features } of openSource(file, { columns: given }, () => undefined).take(LOOKED_AT)) {
     for (const name of names) {
       const value = features[name]!;
-      const isList = typeof value === 'object';
-      cells.get(name)!.push(isList ? Array.from(value as readonly string[]).join('|') : String(value));
+      const values = typeof value === 'object' ? Array.from(value as readonly (string | number)[]) : [value];
+      cells.get(name)!.push(values.map(textOf).join('|'));
     }
   }
   return cells;
@@ -105,7 +116,7 @@ export async function understand(file: SourceFile): Promise<Understood> {
   if (rows === 0) throw new emb.ValueError('source', 'a file with rows', `${name}, which has a header alone`);
   const columns = Object.entries(types).map(([column, type]): Column => {
     const own = cells.get(column)!;
-    const examples = [...new Set(own.filter((cell) => cell !== ''))].slice(0, EXAMPLES);
+    const examples = [...new Set(own.filter((cell) => cell !== ''))].slice(0, EXAMPLES).map(shortened);
     return { name: column, found: wordsOf(type), kind: kindOf(column, type, own), examples };
   });
   return { name, columns, choices: suggest(columns, cells) };

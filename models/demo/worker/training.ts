@@ -52,8 +52,8 @@ function thinned(points: readonly Point[]): Point[] {
 }
 
 export interface Listener {
-  /** Told a few times a second. */
-  onProgress(run: Omit<Run, 'id' | 'name'>): void;
+  /** Told a few times a second; the next step waits for it. */
+  onProgress(run: Omit<Run, 'id' | 'name'>): Promise<void>;
   /** After each epoch. */
   onEpoch(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export class Training {
     this.#isPaused = false;
     this.#pace = { since: performance.now(), steps: 0, perSecond: 0 };
     while (this.#position.epoch < this.settings.epochs && !this.#isPaused) await this.#epoch(listener);
-    listener.onProgress(this.summary());
+    await listener.onProgress(this.summary());
   }
 
   async #epoch(listener: Listener): Promise<void> {
@@ -121,8 +121,8 @@ export class Training {
       const now = performance.now();
       if (now - told > TELL_MS) {
         this.#measure(now);
-        listener.onProgress(this.summary());
-        told = now;
+        await listener.onProgress(this.summary());
+        told = performance.now();
       }
       if (now - breath > BREATH_MS) {
         await breathe();
@@ -145,7 +145,7 @@ export class Training {
   }
 
   async #step({ features, label }: emb.data.DatasetElement): Promise<void> {
-    const wanted = (label ?? features[this.rows.schema.item]) as tf.Tensor;
+    const wanted = (label ?? features[this.network.item.input]) as tf.Tensor;
     const loss = (await this.network.model.trainOnBatch(features as never, wanted)) as number;
     tf.dispose([...Object.values(features), label].filter((each) => each instanceof tf.Tensor));
     if (!Number.isFinite(loss)) throw new Error('The loss is no number any more: choose a smaller learning rate.');
@@ -172,7 +172,7 @@ export class Training {
     const judge = judgeOf(this.network);
     const dropRemainder = schema.task === 'choice';
     for await (const { features, label } of this.rows.held.take(JUDGED).batch(JUDGED_BATCH, { dropRemainder })) {
-      const wanted = (label ?? features[schema.item]) as tf.Tensor;
+      const wanted = (label ?? features[this.network.item.input]) as tf.Tensor;
       const found = model.predictOnBatch(features as never) as tf.Tensor;
       losses.push(lossOf(model, wanted, found));
       judge.add(features as never, wanted, found);
