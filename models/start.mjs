@@ -11,6 +11,7 @@ import { optionsIn } from './command_line.mjs';
 import * as demo from './demo/options.mjs';
 import * as dlrm from './dlrm/options.mjs';
 import * as matrixFactorization from './matrix_factorization/options.mjs';
+import * as personal from './personal/options.mjs';
 import * as sasrec from './sasrec/options.mjs';
 import * as synthetic from './synthetic/options.mjs';
 import * as tpuEmbedding from './tpu_embedding/options.mjs';
@@ -28,6 +29,7 @@ const MODELS = new Map(
     synthetic,
     tpu_embedding: tpuEmbedding,
     demo,
+    personal,
   }),
 );
 

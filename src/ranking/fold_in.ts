@@ -6,6 +6,7 @@ import { currentBackend } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
 import { rowBlocks } from '../base/row_blocks.js';
+import { checkMatrix } from '../lookup/arguments.js';
 import { parseIds, type IdsInput, type WeightsInput } from '../ids/parse_ids.js';
 import { floatRows, kernelsInUse, sizeOf, tableOf, visitRows, type RankedTable } from './ranked_table.js';
 
@@ -18,6 +19,8 @@ export interface FoldInArgs {
   regularization: number;
   /** How much every row of the table counts as one that should give 0. Default: 0, none. */
   unobservedWeight?: number | undefined;
+  /** V^T V of all rows, float32 [dim, dim], where it is known, as for items that are frozen. Default: computed. */
+  gram?: tf.Tensor2D | null | undefined;
 }
 
 /**
@@ -25,7 +28,7 @@ export interface FoldInArgs {
  * sum over known rows v of w (x . v - 1)^2 + unobservedWeight sum over all rows v of (x . v)^2 + regularization |x|^2,
  * which solves (regularization I + unobservedWeight V^T V + sum w v v^T) x = sum w v. With `unobservedWeight` above 0 that
  * is the step of a user in implicit alternating least squares (iALS). Sums and Cholesky's decomposition are in float64,
- * but for V^T V, which is in float32 by blocks. A user without rows gets zeros. Nothing is on the tape.
+ * but for V^T V, which is in float32 by blocks, and takes longer than all else where it is not given. A user without rows gets zeros. Nothing is on the tape.
  *
  * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight; packed rows too.
  * @param args - What is known of the users, and the weights of the terms.
@@ -37,8 +40,8 @@ export interface FoldInArgs {
  * const user = emb.foldIn(items, { ids: [3, 14, 15], regularization: 0.1, unobservedWeight: 0.01 });
  */
 export function foldIn(table: RankedTable, args: FoldInArgs): tf.Tensor {
-  const known = ['ids', 'weights', 'regularization', 'unobservedWeight'] as const;
-  const { ids, weights, regularization, unobservedWeight } = readOptions<FoldInArgs>(args, known, 'args');
+  const fields = ['ids', 'weights', 'regularization', 'unobservedWeight', 'gram'] as const;
+  const { ids, weights, regularization, unobservedWeight, gram: given } = readOptions<FoldInArgs>(args, fields, 'args');
   const rowsOf = tableOf(table);
   const { dim } = sizeOf(rowsOf);
   const { bags, isBatch } = readBags(ids!, weights);
@@ -46,7 +49,8 @@ export function foldIn(table: RankedTable, args: FoldInArgs): tf.Tensor {
   const ofAll = readNumber(unobservedWeight ?? 0, 'unobservedWeight', 'a number of at least 0', (x) => x >= 0);
   const users = bags.rowSplits.length - 1;
   const out = newFloats('ids', 'rows of users', [users, dim]);
-  const gram = ofAll === 0 ? null : gramOf(rowsOf, ofAll);
+  const known = readGram(given, dim, ofAll);
+  const gram = ofAll === 0 ? null : (known ?? gramOf(rowsOf, ofAll));
   solveFor(rowsOf, { bags, regularization: diagonal, gram, out });
   return isBatch ? tf.tensor2d(out, [users, dim]) : tf.tensor1d(out);
 }
@@ -66,6 +70,16 @@ function solveFor(table: tf.Tensor2D, job: Omit<FoldInJob, 'table'>): void {
   const numbers = tf.tidy(() => tf.gather(table, unique).dataSync()) as Float32Array | Int32Array;
   const known = rowsIn(table, numbers);
   kernelsInUse().foldIn({ ...job, table: known, bags: { ...job.bags, values: values.map((id) => places.get(id)!) } });
+}
+
+/** The sums that were given, times `weight`; null: none. */
+function readGram(value: unknown, dim: number, weight: number): Float32Array | null {
+  if (value === undefined || value === null) return null;
+  const sums = checkMatrix(value as tf.Tensor, dim, dim, 'gram')
+    .dataSync<'float32'>()
+    .slice();
+  for (let i = 0; i < sums.length; i++) sums[i]! *= weight;
+  return sums;
 }
 
 /** `weight` V^T V. */

@@ -35,6 +35,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'preprocessing', command: tsx('preprocessing.ts') },
   { name: 'topK', command: tsx('top_k.ts') },
   { name: 'negatives', command: tsx('negatives.ts') },
+  { name: 'personal', command: tsx('personal.ts') },
 ];
 
 const given = process.argv.slice(2);

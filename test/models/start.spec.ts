@@ -60,6 +60,7 @@ describe('npm start in a bare clone', () => {
     ['dlrm', 'node models/start.mjs dlrm [options]'],
     ['sasrec', 'node models/start.mjs sasrec [options]'],
     ['demo', 'npm run demo -- [options]'],
+    ['personal', 'node models/start.mjs personal [options]'],
   ] as const) {
     it(`lists the options of ${model}, whatever else is asked for`, () => {
       for (const args of [['--help'], ['-h'], ['--epochs', 'many', '--help']]) {
@@ -108,7 +109,7 @@ describe('npm start in a bare clone', () => {
       const { status, stderr } = start(name);
       expect([status, stderr]).toEqual([
         2,
-        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, sasrec, synthetic, tpu_embedding, demo, not "${name}"\n`,
+        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, sasrec, synthetic, tpu_embedding, demo, personal, not "${name}"\n`,
       ]);
     }
     expectUntouched();

@@ -78,6 +78,7 @@ itTreatsEachArgument(new URL('each_argument.txt', import.meta.url), {
       weights: RaggedTensor.fromRows([[1, 2], [0.5]]),
       regularization: 0.25,
       unobservedWeight: 0.5,
+      gram: tf.tensor2d([6, 1, 1, 3], [2, 2]),
     }),
     run: ({ table, ...args }) => foldIn(table, args),
   },

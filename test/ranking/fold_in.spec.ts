@@ -57,6 +57,28 @@ describeForBackends('foldIn', () => {
     table.dispose();
   });
 
+  it('takes the products of all rows from whoever has them', () => {
+    const table = tf.tensor2d(rows) as tf.Tensor2D;
+    const args = { ids: ragged(ids), regularization: 0.2, unobservedWeight: 0.05 };
+    const before = tf.memory().numTensors;
+    const gram = tf.matMul(table, table, true) as tf.Tensor2D;
+    const [computed, given] = [emb.foldIn(table, args), emb.foldIn(table, { ...args, gram })];
+    const expected = computed.dataSync();
+    given.dataSync().forEach((x, i) => expect(x).toBeCloseTo(expected[i]!, 5));
+    // Others give others, and none counts without a weight.
+    const twice = gram.mul(2) as tf.Tensor2D;
+    const other = emb.foldIn(table, { ...args, gram: twice });
+    const half = emb.foldIn(table, { ...args, unobservedWeight: 0.025, gram: twice });
+    expect(other.dataSync()).not.toEqual(expected);
+    half.dataSync().forEach((x, i) => expect(x).toBeCloseTo(expected[i]!, 5));
+    const unweighted = { ...args, unobservedWeight: 0 };
+    const [without, ignored] = [emb.foldIn(table, unweighted), emb.foldIn(table, { ...unweighted, gram: twice })];
+    expect(ignored.dataSync()).toEqual(without.dataSync());
+    tf.dispose([gram, twice, computed, given, other, half, without, ignored]);
+    expect(tf.memory().numTensors).toBe(before);
+    table.dispose();
+  });
+
   it('gives one user a vector, from packed rows too', () => {
     const values = tf.tensor2d(rows);
     const model = tf.sequential();
@@ -89,6 +111,12 @@ describe('foldIn, what it takes', () => {
     bad('regularization', 'ValueError', { regularization: 0 });
     bad('regularization', 'TypeError', { regularization: '1' });
     bad('unobservedWeight', 'ValueError', { unobservedWeight: -1 });
+    const wide = tf.zeros([3, 4]);
+    const whole = tf.zeros([3, 3], 'int32');
+    bad('gram', 'ValueError', { gram: wide });
+    bad('gram', 'TypeError', { gram: whole });
+    bad('gram', 'TypeError', { gram: [[1]] });
+    tf.dispose([wide, whole]);
     bad('reg', 'ValueError', { reg: 1 });
     expectError(() => emb.foldIn([] as never, { ids: [1], regularization: 1 }), 'TypeError', 'table');
     table.dispose();

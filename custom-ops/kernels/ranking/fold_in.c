@@ -14,24 +14,30 @@ typedef struct fold_run {
 /* The matrix, the right-hand side, and a row as floats and as doubles. */
 static int64_t scratch_of(int64_t dim) { return dim * dim + 3 * dim + 8; }
 
-/* matrix += w v v^T, below and on the diagonal. */
-static void add_outer(double* matrix, const double* v, double w, int64_t dim) {
-  for (int64_t i = 0; i < dim; i++) {
-    const double factor = w * v[i];
-    double* row = matrix + i * dim;
-    for (int64_t j = 0; j <= i; j++) row[j] += factor * v[j];
-  }
+/* row[i] += factor * v[i] for the first `n`. */
+TE_INLINE void add_times(double* restrict row, const double* restrict v, double factor, int64_t n) {
+  for (int64_t i = 0; i < n; i++) row[i] += factor * v[i];
 }
 
-/* Solves in place; x holds the right-hand side. Not a number where the matrix is not positive definite. */
-static void solve(double* matrix, double* x, int64_t dim) {
-  for (int64_t i = 0; i < dim; i++) {
-    double* row = matrix + i * dim;
-    for (int64_t j = 0; j <= i; j++) {
-      const double* other = matrix + j * dim;
-      double sum = row[j];
-      for (int64_t c = 0; c < j; c++) sum -= row[c] * other[c];
-      row[j] = i == j ? te_sqrt(sum) : sum / other[j];
+/* matrix += w v v^T, below and on the diagonal. */
+static void add_outer(double* matrix, const double* v, double w, int64_t dim) {
+  for (int64_t i = 0; i < dim; i++) add_times(matrix + i * dim, v, w * v[i], i + 1);
+}
+
+/*
+ * Solves in place; x holds the right-hand side. Not a number where the matrix is not positive definite. Columns are taken
+ * from all rows below them as soon as they are known, so that no sum waits for itself; `column` has room for one.
+ */
+static void solve(double* matrix, double* x, double* column, int64_t dim) {
+  for (int64_t c = 0; c < dim; c++) {
+    const double pivot = te_sqrt(matrix[c * dim + c]);
+    matrix[c * dim + c] = pivot;
+    for (int64_t i = c + 1; i < dim; i++) {
+      double* row = matrix + i * dim;
+      const double factor = row[c] / pivot;
+      row[c] = factor;
+      column[i] = factor;
+      add_times(row + c + 1, column + c + 1, -factor, i - c);
     }
   }
   for (int64_t i = 0; i < dim; i++) {
@@ -72,7 +78,7 @@ static void fold_one(const te_fold_in* job, int64_t user, double* scratch) {
     }
     add_outer(matrix, v, w, dim);
   }
-  solve(matrix, x, dim);
+  solve(matrix, x, v, dim);
   for (int64_t c = 0; c < dim; c++) out[c] = (float)x[c];
 }
 

@@ -100,6 +100,10 @@ static void row_dots(const te_rows* table, const float* query, int64_t first, in
   }
 }
 
+/* What no rounding takes away: of a sum of two products, and of numbers without all their bits. */
+#define BOUND_PART 9.5367431640625e-07f /* 2^-20 */
+#define BOUND_LEAST 1e-37f
+
 #if !defined(TE_SCALAR) && defined(__AVX2__)
 /* Sums of pairs of products fit into 16 bits: 2 * 255 * 63. */
 TE_INLINE __m256i pairs_of_codes(__m256i sums, const void* row, const int8_t* query) {
@@ -129,10 +133,6 @@ TE_INLINE __m128 forms_of(const int32_t* a, const int32_t* b, int64_t row_words)
   const __m128i second = _mm_loadl_epi64((const __m128i*)(b + row_words - 2));
   return _mm_castsi128_ps(_mm_unpacklo_epi32(first, second));
 }
-
-/* What no rounding takes away: of a sum of two products, and of numbers without all their bits. */
-#define BOUND_PART 9.5367431640625e-07f /* 2^-20 */
-#define BOUND_LEAST 1e-37f
 
 /* The bounds of four rows. */
 TE_INLINE __m128 bounds_of(const int32_t* const* rows, int64_t row_words, int64_t dim, const te_coded_query* query) {
@@ -167,6 +167,81 @@ static int row_bounds(const te_rows* table, const te_coded_query* query, int64_t
       _mm_storeu_ps(last, bounds);
       te_copy(to + (row - first), last, (size_t)(end - row) * sizeof *last);
     }
+  }
+  return 1;
+}
+#elif !defined(TE_SCALAR) && defined(__wasm_simd128__)
+/* Adds the products of 16 codes of a row with those of a query, which are widened in two halves. */
+TE_INLINE v128_t with_codes(v128_t sums, const uint8_t* row, v128_t low, v128_t high) {
+  const v128_t first = wasm_i32x4_dot_i16x8(wasm_u16x8_load8x8(row), low);
+  return wasm_i32x4_add(sums, wasm_i32x4_add(first, wasm_i32x4_dot_i16x8(wasm_u16x8_load8x8(row + 8), high)));
+}
+
+/*
+ * Sums of the products of four rows' codes with those of a query, a lane for each row. Codes of the query behind its last
+ * one are 0, so that what lies behind a row does not count; behind `table_end` nothing is read.
+ */
+TE_INLINE v128_t sums_of_four(const int32_t* const* rows, const int32_t* table_end, const int8_t* query, int64_t dim) {
+  v128_t sums[4];
+  int32_t c = 0;
+  for (int i = 0; i < 4; i++) sums[i] = wasm_i32x4_splat(0);
+  /* The last of four is the last of all. */
+  const int32_t whole = (int32_t)te_min(dim, (const uint8_t*)table_end - (const uint8_t*)rows[3] - 15);
+  for (; c < whole; c += 16) {
+    const v128_t low = wasm_i16x8_load8x8(query + c), high = wasm_i16x8_load8x8(query + c + 8);
+    sums[0] = with_codes(sums[0], (const uint8_t*)rows[0] + c, low, high);
+    sums[1] = with_codes(sums[1], (const uint8_t*)rows[1] + c, low, high);
+    sums[2] = with_codes(sums[2], (const uint8_t*)rows[2] + c, low, high);
+    sums[3] = with_codes(sums[3], (const uint8_t*)rows[3] + c, low, high);
+  }
+  for (int i = 0; c < dim && i < 4; i++) {
+    uint8_t rest[16];
+    te_fill(rest, 0, sizeof rest);
+    te_copy(rest, (const uint8_t*)rows[i] + c, (size_t)(dim - c));
+    sums[i] = with_codes(sums[i], rest, wasm_i16x8_load8x8(query + c), wasm_i16x8_load8x8(query + c + 8));
+  }
+  const v128_t ab = wasm_i32x4_add(wasm_i32x4_shuffle(sums[0], sums[1], 0, 4, 1, 5),
+                                   wasm_i32x4_shuffle(sums[0], sums[1], 2, 6, 3, 7));
+  const v128_t cd = wasm_i32x4_add(wasm_i32x4_shuffle(sums[2], sums[3], 0, 4, 1, 5),
+                                   wasm_i32x4_shuffle(sums[2], sums[3], 2, 6, 3, 7));
+  return wasm_i32x4_add(wasm_i64x2_shuffle(ab, cd, 0, 2), wasm_i64x2_shuffle(ab, cd, 1, 3));
+}
+
+TE_INLINE v128_t bounds_of(const int32_t* const* rows, const te_rows* table, const te_coded_query* query) {
+  const int64_t row_words = table->row_words;
+  const v128_t sums = sums_of_four(rows, table->words + table->rows * row_words, query->codes, table->dim);
+  v128_t forms[4]; /* scale and offset */
+  for (int i = 0; i < 4; i++) forms[i] = wasm_v128_load64_zero(rows[i] + row_words - 2);
+  const v128_t ab = wasm_i32x4_shuffle(forms[0], forms[1], 0, 4, 1, 5);
+  const v128_t cd = wasm_i32x4_shuffle(forms[2], forms[3], 0, 4, 1, 5);
+  const v128_t scale = wasm_i64x2_shuffle(ab, cd, 0, 2), offset = wasm_i64x2_shuffle(ab, cd, 1, 3);
+  const v128_t dot = v_fma(wasm_f32x4_convert_i32x4(sums), v_set(query->step), v_set(query->middle));
+  const v128_t of_sum = v_mul(offset, v_set(query->sum));
+  v128_t error = v_fma(wasm_f32x4_abs(of_sum), v_set(BOUND_PART), v_set(BOUND_LEAST));
+  error = v_fma(wasm_f32x4_abs(scale), v_set(query->error), error);
+  error = v_fma(wasm_f32x4_abs(offset), v_set(query->sum_error), error);
+  const v128_t bound = v_add(v_fma(scale, dot, of_sum), error);
+  /* Of infinite scales it may be no number: the product itself decides. */
+  return wasm_v128_bitselect(bound, v_set(TE_INFINITY), wasm_f32x4_eq(bound, bound));
+}
+
+static int row_bounds(const te_rows* table, const te_coded_query* query, int64_t first, int64_t end, float* to) {
+  /* Copies, which no store changes. */
+  const te_rows of = *table;
+  const te_coded_query coded = *query;
+  const size_t row_words = (size_t)of.row_words;
+  const int32_t* at = of.words + first * of.row_words;
+  int64_t row = first;
+  for (; row + 4 <= end; row += 4, at += 4 * row_words, to += 4) {
+    const int32_t* rows[4] = {at, at + row_words, at + 2 * row_words, at + 3 * row_words};
+    v_store(to, bounds_of(rows, &of, &coded));
+  }
+  if (row < end) {
+    float last[4];
+    const int32_t* rows[4];
+    for (int64_t i = 0; i < 4; i++) rows[i] = at + (size_t)te_min(i, end - 1 - row) * row_words;
+    v_store(last, bounds_of(rows, &of, &coded));
+    te_copy(to, last, (size_t)(end - row) * sizeof *last);
   }
   return 1;
 }

@@ -16,8 +16,12 @@
 #define MOST_BLOCK_ROWS 64
 #define LEAST_BLOCK_ROWS 8
 #define BLOCK_FLOATS 8192
-/* Their numbers are coded from -MOST_CODE to MOST_CODE for tables of int8, in sums of 32 bits. */
+/* Their numbers are coded from -MOST_CODE to MOST_CODE for tables of int8, in sums of 32 bits; of AVX2, pairs in 16. */
+#if defined(__wasm_simd128__)
+#define MOST_CODE 127
+#else
 #define MOST_CODE 63
+#endif
 #define MOST_CODES 65536
 /* Where there are few queries, rows are shared out; so many make a part. */
 #define LEAST_PART_ROWS 4096

@@ -1,7 +1,7 @@
 /** Losses of trainings by step: of training rows, and of rows that are held back. */
 import UPlot from 'uplot';
 import type { Point, Run } from '../protocol.js';
-import { byId, colour } from './elements.js';
+import { byId, colour } from '../../page/elements.js';
 
 const HEIGHT = 260;
 

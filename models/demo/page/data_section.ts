@@ -1,6 +1,6 @@
 /** The data: what its columns were taken for, and what the visitor makes of them. */
 import type { Choices, Kind, Understood } from '../protocol.js';
-import { byId, element, field, selectOf, table, tableRow } from './elements.js';
+import { byId, element, field, selectOf, table, tableRow } from '../../page/elements.js';
 
 const KINDS: readonly (readonly [Kind, string])[] = [
   ['category', 'category'],

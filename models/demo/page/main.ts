@@ -3,12 +3,12 @@ import { proxy, wrap } from 'comlink';
 import 'uplot/dist/uPlot.min.css';
 import type { Engine, Run, Schema, Understood } from '../protocol.js';
 import { DataSection } from './data_section.js';
-import { byId } from './elements.js';
+import { byId } from '../../page/elements.js';
 import { MapSection } from './map_section.js';
 import { ModelSection } from './model_section.js';
 import { RecommendSection } from './recommend_section.js';
-import { attempt, say } from './status.js';
-import './style.css';
+import { attempt, say } from '../../page/status.js';
+import '../../page/style.css';
 import { TrainSection } from './train_section.js';
 
 const engine = wrap<Engine>(new Worker('worker.js', { type: 'module' }));

@@ -1,7 +1,7 @@
 /** The map: a table as points, and what lies near one of them. */
 import type createScatterplot from 'regl-scatterplot';
 import type { Neighbour, Projection, Schema } from '../protocol.js';
-import { COLOURS, byId, colour, element, table, tableRow } from './elements.js';
+import { COLOURS, byId, colour, element, table, tableRow } from '../../page/elements.js';
 
 type Scatterplot = ReturnType<typeof createScatterplot>;
 

@@ -1,5 +1,5 @@
 /** The model as a file, and forgetting it. */
-import { byId, element } from './elements.js';
+import { byId, element } from '../../page/elements.js';
 
 export class ModelSection {
   constructor(actions: {

@@ -1,6 +1,6 @@
 /** Recommendations: what is known of somebody goes in, the best items come out. */
 import type { Neighbour, Schema } from '../protocol.js';
-import { byId, element, field, table, tableRow } from './elements.js';
+import { byId, element, field, table, tableRow } from '../../page/elements.js';
 
 const COUNT = 10;
 

@@ -1,7 +1,7 @@
 /** The training: settings, buttons, figures, and the trainings that are compared. */
 import type { Backend, Run, Settings } from '../protocol.js';
 import { Curves } from './curves.js';
-import { COLOURS, byId, element, field, selectOf } from './elements.js';
+import { COLOURS, byId, element, field, selectOf } from '../../page/elements.js';
 
 const BACKENDS: Readonly<Record<Backend, string>> = { cpu: 'CPU', wasm: 'WebAssembly', webgl: 'GPU (WebGL)' };
 const NUMBERS = {

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { UMAP } from 'umap-js';
 import { Random } from '../../random.js';
 import type { Progress, Projection } from '../protocol.js';
-import { shelfOf } from './made_up.js';
+import { shelfOf } from '../../bookshop.js';
 import type { Network } from './network.js';
 
 /** Points of a map: the commonest values of larger tables. */

@@ -1,6 +1,6 @@
 /** Rows as a model takes them: vocabularies and bins are learned once, and kept for the next visit. */
 import * as emb from 'tfjs-embeddings';
-import { MADE_UP_TYPES } from './made_up.js';
+import { MADE_UP_TYPES } from '../../bookshop.js';
 import type { Choices, Feature, Schema, Task } from '../protocol.js';
 import { isCsv, openSource, type SourceFile } from './source.js';
 

@@ -1,7 +1,7 @@
 /** Where rows come from: the made-up shop or a file, what its columns are taken for, and data sets of them. */
 import * as emb from 'tfjs-embeddings';
 import type { Choices, Column, Kind, Understood } from '../protocol.js';
-import { MADE_UP, MADE_UP_TYPES, makeUp } from './made_up.js';
+import { MADE_UP, MADE_UP_TYPES, makeUp } from '../../bookshop.js';
 
 /** What is kept of a source; null: the made-up rows. */
 export type SourceFile = File | null;

@@ -20,12 +20,16 @@ export interface DemoSite {
   close(): Promise<void>;
 }
 
-/** Null, with the reason, where there is no Chromium. */
-export async function openSite(): Promise<DemoSite | { readonly missing: string }> {
+/** A browser that draws WebGL; the reason where there is none. */
+export async function launchForPages(): Promise<Browser | { readonly missing: string }> {
   const found = chromium();
-  if ('missing' in found) return found;
+  return 'missing' in found ? found : playwright.launch({ executablePath: found.path, args: ARGS });
+}
+
+export async function openSite(): Promise<DemoSite | { readonly missing: string }> {
+  const browser = await launchForPages();
+  if ('missing' in browser) return browser;
   const server = await servePage(await buildDemo(), 0);
-  const browser = await playwright.launch({ executablePath: found.path, args: ARGS });
   return {
     browser,
     server,

@@ -1,6 +1,6 @@
 /** A made-up bookshop: who finished which book, drawn from tastes that a model can find. */
 import type * as emb from 'tfjs-embeddings';
-import { Random } from '../../random.js';
+import { Random } from './random.js';
 
 const SHELVES = ['Crime', 'Travel', 'Poetry', 'Science', 'Cooking', 'History', 'Fantasy', 'Gardening'] as const;
 const FIRST = [
