@@ -11,7 +11,7 @@ export function checkIds(values: Int32Array, rows: number, { outOfRange }: BagOp
 }
 
 const BITS = 11;
-const BUCKETS = 1 << BITS;
+const BUCKETS = 2048;
 
 /** The numbers `order` sorted by their keys, those of one key as they were. `most`: what keys are below. */
 function sortedBy(order: Int32Array<ArrayBuffer>, keys: Int32Array, most: number): Int32Array {

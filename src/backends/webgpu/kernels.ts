@@ -107,13 +107,15 @@ function sparseApply(optimizer: UpdateName, call: Call): tf.TensorInfo[] {
   return [];
 }
 
-/** By kernel name. */
-export const KERNEL_FUNCTIONS = kernelTable<Call>({
-  embeddingBag,
-  embeddingBagGrad,
-  embeddingBagWeightsGrad,
-  packedBag: embeddingBag,
-  packedBagWeightsGrad: embeddingBagWeightsGrad,
-  packedApply: (call) => sparseApply(call.attrs.optimizer!, call),
-  sparseApply,
-});
+/** By kernel name; made by a function, so that bundles of lookups alone leave it out. */
+export function kernelFunctions(): Readonly<Record<string, tf.KernelFunc>> {
+  return kernelTable<Call>({
+    embeddingBag,
+    embeddingBagGrad,
+    embeddingBagWeightsGrad,
+    packedBag: embeddingBag,
+    packedBagWeightsGrad: embeddingBagWeightsGrad,
+    packedApply: (call) => sparseApply(call.attrs.optimizer!, call),
+    sparseApply,
+  });
+}

@@ -5,7 +5,7 @@ import { WEBGPU, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js'
 import { HostCopies } from '../../tfjs/webgpu/host_copies.js';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackend, registeredBackend } from '../registry.js';
-import { KERNEL_FUNCTIONS } from './kernels.js';
+import { kernelFunctions } from './kernels.js';
 import { webgpuTables } from './webgpu_tables.js';
 
 /** Watches what goes to the GPU from the start: ids may go before the first lookup. */
@@ -18,6 +18,7 @@ function watch(backend: unknown): void {
 export function registerWebgpuBackend(): void {
   // Another build of this package may have been here before.
   if (registeredBackend(WEBGPU)?.tables.memory === webgpuTables.tables.memory) return;
+  const kernels = kernelFunctions();
   for (const kernelName of KERNEL_NAMES) {
     // Lookups alone may have run here before, on stock ops.
     if ((tf.getKernel(kernelName, WEBGPU) as tf.KernelConfig | undefined) !== undefined) {
@@ -27,7 +28,7 @@ export function registerWebgpuBackend(): void {
     tf.registerKernel({
       kernelName,
       backendName: WEBGPU,
-      kernelFunc: KERNEL_FUNCTIONS[kernelName]!,
+      kernelFunc: kernels[kernelName]!,
       setupFunc: watch,
     });
   }

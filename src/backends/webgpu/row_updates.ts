@@ -2,7 +2,7 @@
 import type { UpdateName } from '../../rules/rules.js';
 
 /** The body of `stepped(element, g)`; `e` is written: its value `w` and its slots `s0`, `s1`, `s2`. `h`: the hyper-parameters. */
-const ADAM = (velocity: string): string => `
+const adam = (velocity: 's1' | 's2'): string => `
   e.s0 = h.beta1 * e.s0 + (1.0 - h.beta1) * g;
   e.s1 = h.beta2 * e.s1 + (1.0 - h.beta2) * g * g;
   ${velocity === 's2' ? 'if (!(e.s1 <= e.s2)) { e.s2 = e.s1; }' : ''}
@@ -11,7 +11,7 @@ const ADAM = (velocity: string): string => `
   if (h.sumInsideSqrt != 0.0) { root = sqrt(square + h.epsilon * h.epsilon); }
   e.w -= h.learningRate * quotient(e.s0 / h.correction1, root);`;
 
-const RMSPROP = (mean: string | null, momenta: string | null): string => `
+const rmsprop = (mean: string | null, momenta: string | null): string => `
   e.s0 = h.beta2 * e.s0 + (1.0 - h.beta2) * g * g;
   var square = e.s0;
   ${
@@ -25,30 +25,30 @@ const RMSPROP = (mean: string | null, momenta: string | null): string => `
   ${momenta === null ? 'e.w -= change;' : `e.${momenta} = h.momentum * e.${momenta} + change; e.w -= e.${momenta};`}`;
 
 /** By update. Slots of one number per row are read here and stepped before. */
-export const UPDATE_TEXT: Readonly<Record<UpdateName, string>> = {
-  sgd: 'e.w -= h.learningRate * g;',
-  momentum: `
+const UPDATES: Readonly<Record<UpdateName, () => string>> = {
+  sgd: () => 'e.w -= h.learningRate * g;',
+  momentum: () => `
   let change = h.learningRate * g;
   e.s0 = h.momentum * e.s0 - change;
   if (h.useNesterov != 0.0) { e.w += h.momentum * e.s0 - change; } else { e.w += e.s0; }`,
-  adagrad: `
+  adagrad: () => `
   e.s0 += g * g;
   e.w -= h.learningRate * quotient(g, sqrt(e.s0 + h.epsilon));`,
-  rowWiseAdagrad: 'e.w -= quotient(h.learningRate * g, sqrt(e.s0 + h.epsilon));',
-  adagradMomentum: `
+  rowWiseAdagrad: () => 'e.w -= quotient(h.learningRate * g, sqrt(e.s0 + h.epsilon));',
+  adagradMomentum: () => `
   if (h.beta2 == 1.0) { e.s0 += g * g; } else { e.s0 = h.beta2 * e.s0 + (1.0 - h.beta2) * g * g; }
   let change = quotient(g, power(e.s0 + h.epsilon, 1.0 / h.exponent));
   e.s1 = h.momentum * e.s1 + change;
   var total = e.s1;
   if (h.useNesterov != 0.0) { total = h.momentum * e.s1 + change; }
   e.w -= h.learningRate * total;`,
-  adam: ADAM('s1'),
-  amsgrad: ADAM('s2'),
-  rmsprop: RMSPROP(null, null),
-  rmspropMomentum: RMSPROP(null, 's1'),
-  rmspropCentered: RMSPROP('s1', null),
-  rmspropCenteredMomentum: RMSPROP('s1', 's2'),
-  ftrl: `
+  adam: () => adam('s1'),
+  amsgrad: () => adam('s2'),
+  rmsprop: () => rmsprop(null, null),
+  rmspropMomentum: () => rmsprop(null, 's1'),
+  rmspropCentered: () => rmsprop('s1', null),
+  rmspropCenteredMomentum: () => rmsprop('s1', 's2'),
+  ftrl: () => `
   if (h.learningRate == 0.0) { return e; }
   let before = power(e.s0, -h.learningRatePower);
   e.s0 += g * g;
@@ -68,6 +68,10 @@ export const UPDATE_TEXT: Readonly<Record<UpdateName, string>> = {
   if (limited < -bound) { limited = -bound; }
   if (divideBy != 0.0) { e.w = (limited - e.s1) / divideBy; }`,
 };
+
+export function updateText(optimizer: UpdateName): string {
+  return UPDATES[optimizer]();
+}
 
 /** Roots are exact where powers are not. */
 export const POWER = `

@@ -1,7 +1,7 @@
 /** The shaders of a step: what one thread does to a number of a row, or to two in a word of float16. */
 import { HYPER_FIELDS, type Hyper } from '../../rules/hyper.js';
 import { SLOT_NAMES, UPDATES, type UpdateName } from '../../rules/rules.js';
-import { POWER, UPDATE_TEXT } from './row_updates.js';
+import { POWER, updateText } from './row_updates.js';
 import { QUOTIENT, ROW_OF, valueText } from './shader_text.js';
 
 /** What a step is made of: each is a shader of its own. */
@@ -79,7 +79,7 @@ struct Element { w : f32, s0 : f32, s1 : f32, s2 : f32 }
 fn stepped(element : Element, g : f32) -> Element {
   var e = element;
   let h = uniforms;
-  ${UPDATE_TEXT[optimizer]}
+  ${updateText(optimizer)}
   return e;
 }
 fn updated(row : i32, c : i32, g : f32) -> f32 {

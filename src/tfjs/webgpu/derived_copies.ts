@@ -80,12 +80,13 @@ const joined: Derivation = ({ inputs, attrs }, sourceOf) => {
   };
 };
 
+/** By the names of kernels. */
 const DERIVATIONS: Readonly<Record<string, Derivation>> = {
-  [tf.Slice]: slice,
-  [tf.GatherV2]: gather,
-  [tf.Cast]: cast,
-  [tf.Concat]: joined,
-  [tf.Pack]: joined,
+  Slice: slice,
+  GatherV2: gather,
+  Cast: cast,
+  Concat: joined,
+  Pack: joined,
 };
 
 const isKnown = ({ dtype }: tf.TensorInfo): boolean => dtype === 'int32' || dtype === 'float32';

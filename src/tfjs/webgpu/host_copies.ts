@@ -12,7 +12,7 @@ import type { GpuRecord, WebgpuBackend } from './webgpu_backend.js';
 type Make = () => tf.TypedArray | null;
 
 /** Floats are ids at times; larger tensors of them are weights. */
-const MOST_FLOATS = 1 << 22;
+const MOST_FLOATS = 4_194_304;
 
 const KEY = Symbol.for('tfjs-embeddings.hostCopies');
 
