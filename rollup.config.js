@@ -20,12 +20,14 @@ const entries = {
   data: 'src/data/index.ts',
   index: 'src/index.ts',
   'index.node': 'src/index_node.ts',
+  layers: 'src/layers/index.ts',
   node: 'src/node.ts',
   ops: 'src/lookup/index.ts',
   preprocessing: 'src/preprocessing/index.ts',
   ranking: 'src/ranking/index.ts',
   report: 'src/report/index.ts',
   tpu: 'src/tpu/index.ts',
+  webgpu: 'src/backends/webgpu/index.ts',
 };
 const WASM = resolve(root, 'custom-ops/build/kernels.wasm');
 

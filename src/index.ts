@@ -1,6 +1,6 @@
 /** Public names for any runtime. Importing this file registers layers, optimizers and kernels. */
 import './base/tfjs_present.js';
-import { registerBackends } from './backends/register.js';
+import { registerBackends } from './backends/register_all.js';
 import { registerTpuEmulator } from './backends/emulator/register.js';
 import { registerModelKernels } from './backends/wasm/register.js';
 import {
@@ -97,6 +97,7 @@ export { train } from './optimizers/train.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './lookup/embedding_lookup.js';
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './lookup/safe_embedding_lookup.js';
 export { backendInfo, setKernels, setThreads, type BackendInfo } from './backends/registry.js';
+export type { TableMemory } from './backends/contract.js';
 export { configureTpuEmulator, tpuEmulator, type TpuEmulator } from './report/tpu_emulator.js';
 export type { Counters, DeviceCounts, DeviceMemoryCounts, LinkCounts } from './backends/devices/machine/counters.js';
 export type { FaultName } from './backends/devices/device.js';

@@ -1,12 +1,10 @@
-/** Makes the kernels known to the backends of tfjs. */
+/** The kernels of the backends that pages start on: what the smallest entries bring. */
 import { registerCpuBackend } from './cpu/register.js';
 import { registerGenericBackends } from './generic/register.js';
 import { referenceKernels } from './reference/reference_kernel_set.js';
 import { addKernelSet } from './registry.js';
-import { registerTensorFlowBackend } from './tensorflow/register.js';
 import { registerWasmBackend } from './wasm/register.js';
 import { registerWebglBackend } from './webgl/register.js';
-import { registerWebgpuBackend } from './webgpu/register.js';
 import { noteOddTensors } from '../tfjs/cpu_values.js';
 
 /**
@@ -20,11 +18,4 @@ export function registerLookupBackends(): void {
   registerCpuBackend();
   registerWasmBackend();
   registerWebglBackend();
-}
-
-/** Registers the kernels of every backend but the emulator. May be called again. */
-export function registerBackends(): void {
-  registerLookupBackends();
-  registerTensorFlowBackend();
-  registerWebgpuBackend();
 }

@@ -15,7 +15,6 @@ import { DiscretizationLayer } from './preprocessing/discretization_layer.js';
 import { HashingLayer } from './preprocessing/hashing_layer.js';
 import { Normalization as NormalizationLayer } from './preprocessing/normalization.js';
 import { VocabularyLayer } from './preprocessing/vocabulary_layer.js';
-import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './embedding/concat_one_hot_embedding.js';
 import type {
   DistributedEmbeddingArgs,
   DistributedItem,
@@ -24,8 +23,6 @@ import type {
   DistributedPlacementArgs,
 } from './distributed_embedding/arguments.js';
 import { DistributedEmbedding } from './distributed_embedding/layer.js';
-import { DotInteraction, type DotInteractionArgs } from './feature_interaction/dot_interaction.js';
-import { Embedding } from './embedding/embedding.js';
 import type {
   AnyStructure,
   CombinersOf,
@@ -34,42 +31,13 @@ import type {
   KnownFields,
   NestedFeatures,
 } from './distributed_embedding/feature_types.js';
-import { FeatureCross, type FeatureCrossArgs } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer, type IntegerLookupLayerArgs } from './integer_lookup_layer.js';
 import { Operation, type OperationArgs } from './operations/operation.js';
 import { GlobalAveragePooling1D, type GlobalAveragePooling1DArgs } from './pooling/global_average_pooling1d.js';
-import { RaggedEmbedding } from './embedding/ragged_embedding.js';
-import type { AnyTableLayerArgs } from './embedding/table_layer.js';
 import { CandidateScores, type CandidateScoresArgs } from './candidate_scores.js';
 import { UnitNormalization, type UnitNormalizationArgs } from './unit_normalization.js';
 
-/**
- * Returns an `Embedding` layer; arguments, shapes and errors as there.
- *
- * @param args - Sizes, combiner and what else the layer takes; see `Embedding`.
- * @returns A new layer.
- *
- * @example
- * emb.layers.embedding({inputDim: 1000, outputDim: 8, combiner: 'sum'});
- */
-export function embedding<C extends Combiner | null = null>(args: AnyTableLayerArgs<C>): Embedding<C>;
-export function embedding<C extends Combiner | null>(...given: [AnyTableLayerArgs<C>]): Embedding<C> {
-  return new Embedding(...given);
-}
-
-/**
- * Returns a `RaggedEmbedding` layer; arguments, shapes and errors as there.
- *
- * @param args - Sizes, combiner and what else the layer takes; see `RaggedEmbedding`.
- * @returns A new layer.
- *
- * @example
- * emb.layers.raggedEmbedding({inputDim: 1000, outputDim: 8, combiner: 'mean'});
- */
-export function raggedEmbedding<C extends Combiner | null = null>(args: AnyTableLayerArgs<C>): RaggedEmbedding<C>;
-export function raggedEmbedding<C extends Combiner | null>(...given: [AnyTableLayerArgs<C>]): RaggedEmbedding<C> {
-  return new RaggedEmbedding(...given);
-}
+export { concatOneHotEmbedding, dotInteraction, embedding, featureCross, raggedEmbedding } from './table_factories.js';
 
 /**
  * Returns a `DistributedEmbedding` layer; arguments, shapes and errors as there.
@@ -113,48 +81,6 @@ export function distributedEmbedding(...given: [DistributedEmbeddingArgs]): Dist
 export function integerLookup(args: IntegerLookupLayerArgs): IntegerLookupLayer;
 export function integerLookup(...given: [IntegerLookupLayerArgs]): IntegerLookupLayer {
   return new IntegerLookupLayer(...given);
-}
-
-/**
- * Returns a `ConcatOneHotEmbedding` layer; arguments, shapes and errors as there.
- *
- * @param args - The sizes of the features; see `ConcatOneHotEmbedding`.
- * @returns A new layer.
- *
- * @example
- * emb.layers.concatOneHotEmbedding({featureSizes: [3, 5, 7], embeddingWidth: 4});
- */
-export function concatOneHotEmbedding(args: ConcatOneHotEmbeddingArgs): ConcatOneHotEmbedding;
-export function concatOneHotEmbedding(...given: [ConcatOneHotEmbeddingArgs]): ConcatOneHotEmbedding {
-  return new ConcatOneHotEmbedding(...given);
-}
-
-/**
- * Returns a `DotInteraction` layer; arguments, shapes and errors as there.
- *
- * @param args - Which products are kept; see `DotInteraction`.
- * @returns A new layer.
- *
- * @example
- * emb.layers.dotInteraction({selfInteraction: true});
- */
-export function dotInteraction(args?: DotInteractionArgs): DotInteraction;
-export function dotInteraction(...given: [DotInteractionArgs?]): DotInteraction {
-  return new DotInteraction(...given);
-}
-
-/**
- * Returns a `FeatureCross` layer; arguments, shapes and errors as there.
- *
- * @param args - The projection and the kernels; see `FeatureCross`.
- * @returns A new layer.
- *
- * @example
- * emb.layers.featureCross({projectionDim: 64});
- */
-export function featureCross(args?: FeatureCrossArgs): FeatureCross;
-export function featureCross(...given: [FeatureCrossArgs?]): FeatureCross {
-  return new FeatureCross(...given);
 }
 
 /**

@@ -1,23 +1,20 @@
 /** Makes models with these layers load, and, on request only, stock embedding layers load as these. */
+import * as tf from '@tensorflow/tfjs';
 import { currentBackend } from '../backends/registry.js';
 import { lookAheadWhere } from '../tfjs/training/look_ahead.js';
-import * as tf from '@tensorflow/tfjs';
+import { takeRaggedValues } from '../tfjs/training/ragged_values.js';
+import { batchUnevenRows } from '../tfjs/training/uneven_batches.js';
 import { ConcatOneHotEmbedding } from './embedding/concat_one_hot_embedding.js';
 import { DistributedEmbedding } from './distributed_embedding/layer.js';
 import { DotInteraction } from './feature_interaction/dot_interaction.js';
 import { Embedding } from './embedding/embedding.js';
 import { FeatureCross } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer } from './integer_lookup_layer.js';
-import { shareTablesOnLoad } from '../tfjs/shared_tables_on_load.js';
 import { completeConfigs } from '../tfjs/layers/configs.js';
 import { mendMasks } from '../tfjs/layers/masks.js';
 import { namePadding } from '../tfjs/layers/stock_padding.js';
 import { partStates } from '../tfjs/layers/recurrent_states.js';
-import { showKindsInSummaries } from '../tfjs/model_summary.js';
 import { givePipelines } from '../preprocessing/pipeline/attached_pipeline.js';
-import { takeRaggedValues } from '../tfjs/training/ragged_values.js';
-import { batchUnevenRows } from '../tfjs/training/uneven_batches.js';
-import { feedVectors } from '../tfjs/uncast_inputs.js';
 import { Concatenate } from './merge/concatenate.js';
 import { AdditiveAttention, Attention } from './attention/attention.js';
 import { MultiHeadAttention } from './attention/multi_head_attention.js';
@@ -26,15 +23,13 @@ import { Operation } from './operations/operation.js';
 import { GlobalAveragePooling1D } from './pooling/global_average_pooling1d.js';
 import { CandidateScores } from './candidate_scores.js';
 import { UnitNormalization } from './unit_normalization.js';
-import { ConstantValues } from '../tables/constant_values.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
-import { RaggedEmbedding } from './embedding/ragged_embedding.js';
-import { saveRaggedInputs } from './ragged_input.js';
 import { CategoryEncoding } from './preprocessing/category_encoding.js';
 import { DiscretizationLayer } from './preprocessing/discretization_layer.js';
 import { HashingLayer } from './preprocessing/hashing_layer.js';
 import { Normalization } from './preprocessing/normalization.js';
 import { VocabularyLayer } from './preprocessing/vocabulary_layer.js';
+import { registerTableLayers } from './register_tables.js';
 import { GRU, GRUCell } from './recurrent/gru.js';
 
 type ClassMap = Record<string, [unknown, unknown] | undefined>;
@@ -44,12 +39,7 @@ function classNameMap(): ClassMap {
 }
 
 const LAYERS = [
-  Embedding,
-  RaggedEmbedding,
   DistributedEmbedding,
-  ConcatOneHotEmbedding,
-  DotInteraction,
-  FeatureCross,
   IntegerLookupLayer,
   CategoryEncoding,
   DiscretizationLayer,
@@ -71,20 +61,16 @@ const LAYERS = [
 
 /** Registers the layers under their own names, which no stock layer has. */
 export function registerLayers(): void {
+  registerTableLayers();
   lookAheadWhere(() => currentBackend().ahead !== null);
+  takeRaggedValues();
+  batchUnevenRows();
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   tf.serialization.registerClass(KerasHardSigmoid);
-  tf.serialization.registerClass(ConstantValues as never);
-  shareTablesOnLoad();
-  showKindsInSummaries();
   mendMasks();
   partStates();
   completeConfigs();
   namePadding();
-  feedVectors();
-  saveRaggedInputs();
-  takeRaggedValues();
-  batchUnevenRows();
   givePipelines();
 }
 

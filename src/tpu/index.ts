@@ -1,6 +1,6 @@
 /** The TPU embedding API of TensorFlow: `emb.tpu`, also `tfjs-embeddings/tpu`. Importing this file registers kernels. */
 import * as tf from '@tensorflow/tfjs';
-import { registerBackends } from '../backends/register.js';
+import { registerBackends } from '../backends/register_all.js';
 import { registerAllActivations } from './activations/activations_kernel.js';
 import { TPUEmbeddingLayer } from './layer/tpu_embedding_layer.js';
 import { registerTpuEmulator } from '../backends/emulator/register.js';

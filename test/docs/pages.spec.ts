@@ -33,6 +33,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx tfjs-embeddings server --task ps:0 --listen 10.0.0.1:2222 --memory 128000000000 --network-is-private':
     'serves until it is ended',
   'npx tfjs-embeddings server --check 10.0.0.1:2222': 'asks the server of the line above',
+  'pip install tensorboard': 'downloads',
+  'tensorboard --logdir logs': 'serves until it is ended: test/callbacks reads the files by its readers',
 };
 
 /** Pages with blocks that are marked `not run`, and why these are not. */

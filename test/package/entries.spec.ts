@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Project, ROOT } from '../helpers/project.js';
 
+/** Loaded on first use, and no part of a page before. */
+const ON_DEMAND = ['@zip.js/zip.js', 'h5wasm', 'hyparquet', 'hyparquet-compressors', 'jsfive', 'papaparse'];
+
 /** A program as bundlers make it for pages, without tfjs. */
 async function bundleOf(project: Project, program: string): Promise<string> {
   const { outputFiles } = await build({
@@ -13,7 +16,7 @@ async function bundleOf(project: Project, program: string): Promise<string> {
     minify: true,
     write: false,
     format: 'esm',
-    external: ['@tensorflow/*', 'node:*'],
+    external: ['@tensorflow/*', 'node:*', ...ON_DEMAND],
     logLevel: 'silent',
   });
   return outputFiles[0]!.text;
@@ -32,15 +35,35 @@ describe('the entries', () => {
 
   afterAll(() => project.remove());
 
-  it('/ops is at most 39 kB beside the WebAssembly bytes', async () => {
+  it('/ops is at most 41 kB beside the WebAssembly bytes', async () => {
     const code = await bundleOf(
       project,
       "import { embeddingLookup } from 'tfjs-embeddings/ops'; console.log(embeddingLookup);",
     );
     const wasm = readFileSync(join(ROOT, 'custom-ops/build/kernels.wasm')).toString('base64');
     expect(code).withContext('holds the WebAssembly kernels').toContain(wasm);
-    expect(gzipSync(code.replace(wasm, '')).length).toBeLessThanOrEqual(39_000);
+    expect(gzipSync(code.replace(wasm, '')).length).toBeLessThanOrEqual(41_000);
   });
+
+  it('weigh what the docs say, beside the WebAssembly bytes', async () => {
+    const wasm = readFileSync(join(ROOT, 'custom-ops/build/kernels.wasm')).toString('base64');
+    const lines = readFileSync(join(ROOT, 'docs/browser.md'), 'utf8').matchAll(/^\| (.*?) +\| +(\d+) \|/gm);
+    const said = [...lines].map(([, name, size]) => [name!, Number(size)] as const);
+    expect(said.length).toBe(10);
+    const programs: Record<string, string> = {
+      'the same, and `topK`': "export * from 'tfjs-embeddings/layers'; export { topK } from 'tfjs-embeddings/ranking';",
+    };
+    for (const [name, size] of said) {
+      const code = await bundleOf(project, programs[name] ?? `export * from '${name.replaceAll('`', '')}';`);
+      const found = gzipSync(code.replace(wasm, ''), { level: 9 }).length / 1000;
+      expect(found).withContext(name).toBeLessThanOrEqual(size);
+      expect(found)
+        .withContext(name)
+        .toBeGreaterThan(0.95 * size - 1);
+      const most = { '`tfjs-embeddings/layers`': 90, 'the same, and `topK`': 120 }[name];
+      if (most !== undefined) expect(size).withContext(name).toBeLessThanOrEqual(most);
+    }
+  }, 120_000);
 
   it('the report is in no bundle of the main entry, be it made by a bundler or by us', async () => {
     const own = readFileSync(join(ROOT, 'dist/tfjs-embeddings.min.js'), 'utf8');
@@ -137,10 +160,10 @@ describe('the entries', () => {
 
   it('are there for CommonJS too', async () => {
     const program = `
-      const names = ['data', 'ops', 'preprocessing', 'ranking', 'report', 'tpu', 'node'];
+      const names = ['data', 'layers', 'ops', 'preprocessing', 'ranking', 'report', 'tpu', 'webgpu', 'node'];
       console.log(names.map((name) => Object.keys(require('tfjs-embeddings/' + name)).length > 0).join());`;
     const { code, output, errors } = await project.run('-e', program);
     expect(code).withContext(errors).toBe(0);
-    expect(output).toContain('true,true,true,true,true,true,true');
+    expect(output).toContain('true,true,true,true,true,true,true,true,true');
   }, 60_000);
 });

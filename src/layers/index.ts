@@ -1,0 +1,42 @@
+/**
+ * Layers of tables, their optimizers, lookups and files, for pages that must be small: without the TPU API, the emulator,
+ * distributed layers, preprocessing, attention, ragged rows as values of `fit`, the converter, SavedModels and files of
+ * Keras. Importing this file registers the layers, and the kernels of all backends but `webgpu` and `tensorflow`.
+ */
+import { registerLookupBackends } from '../backends/register.js';
+import { registerModelKernels } from '../backends/wasm/register.js';
+import { load } from '../io/weights/load.js';
+import { readNpy, readNpz, readSafetensors } from '../io/weights/read_arrays.js';
+import { writeNpy, writeNpz, writeSafetensors } from '../io/weights/write_arrays.js';
+import { registerTableLayers } from './register_tables.js';
+import * as factories from './table_factories.js';
+
+registerLookupBackends();
+registerModelKernels();
+registerTableLayers();
+
+/** Files of NumPy, PyTorch and safetensors. */
+export const weights = { load, readNpy, readNpz, readSafetensors, writeNpy, writeNpz, writeSafetensors };
+/** Factories of layers. */
+export const layers = { ...factories };
+export { Embedding, type EmbeddingArgs } from './embedding/embedding.js';
+export { RaggedEmbedding, type RaggedEmbeddingArgs } from './embedding/ragged_embedding.js';
+export { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './embedding/concat_one_hot_embedding.js';
+export { DotInteraction, type DotInteractionArgs } from './feature_interaction/dot_interaction.js';
+export { FeatureCross, type FeatureCrossArgs } from './feature_interaction/feature_cross.js';
+export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from '../tables/embedding_table.js';
+export { quantize, type QuantizeOptions } from './quantize.js';
+export { input, type InputArgs } from './ragged_input.js';
+/** Row-sparse optimizers. */
+export { train } from '../optimizers/train.js';
+export { SparseOptimizer, type TrainConfig } from '../optimizers/sparse_optimizer.js';
+export { embeddingLookup, type EmbeddingLookupOptions } from '../lookup/embedding_lookup.js';
+export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from '../lookup/safe_embedding_lookup.js';
+export { backendInfo, setKernels, setThreads, type BackendInfo } from '../backends/registry.js';
+export { ready, setWasmPath } from '../backends/wasm/module.js';
+export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from '../base/errors.js';
+export { RaggedTensor } from '../ids/ragged_tensor.js';
+export type { DenseIds, IdsInput, RaggedIds } from '../ids/parse_ids.js';
+export type { SparseInput, SparseValues } from '../ids/sparse_values.js';
+export type { WeightsInput } from '../ids/weights.js';
+export type { Combiner, OutOfRange, Storage } from '../base/types.js';
