@@ -16,6 +16,8 @@ const SECTIONS = {
     'docs/keras.md',
     'docs/serving.md',
     'docs/browser.md',
+    'docs/demo.md',
+    'docs/personal.md',
     'docs/devices.md',
     'docs/cluster.md',
     'docs/tpu_embedding.md',
@@ -38,6 +40,8 @@ const SECTIONS = {
     'models/sasrec/README.md',
     'models/synthetic/README.md',
     'models/tpu_embedding/README.md',
+    'models/demo/README.md',
+    'models/personal/README.md',
   ],
   'More about it': [
     'docs/graph_ops.md',

@@ -35,14 +35,11 @@ export class TrainSection {
     this.#inputs = Object.fromEntries(made) as Record<NumberName, HTMLInputElement>;
     const fields = made.map(([name, input]) => field(NUMBERS[name][0], input));
     byId('settings').replaceChildren(...fields, field('Computes on', this.#backend));
+    // By its button, or by the Enter key in a field.
     byId('settings').addEventListener('submit', (event) => {
       event.preventDefault();
-      if (!byId<HTMLButtonElement>('train').disabled) actions.train();
+      actions.train();
     });
-    byId('train').addEventListener(
-      'click',
-      () => byId<HTMLFormElement>('settings').reportValidity() && actions.train(),
-    );
     byId('pause').addEventListener('click', actions.pause);
     byId('go-on').addEventListener('click', actions.goOn);
     this.#live.addEventListener('change', () => this.#draw());

@@ -13,6 +13,7 @@ let chosen: readonly Item[] = [];
 
 async function choose(next: readonly Item[]): Promise<void> {
   chosen = await engine.choose(next.map(({ id }) => id));
+  byId<HTMLInputElement>('find').value = '';
   byId('chosen').replaceChildren(...chosen.map((item) => buttonOf(item, `Remove ${item.name}`, () => without(item))));
   byId('none').hidden = chosen.length > 0;
   await Promise.all([recommend(), search()]);

@@ -69,6 +69,8 @@ export class DemoPage {
       const isOwn = `${origin}/` === server.url || ['blob:', 'data:'].includes(protocol);
       if (!isOwn) complain(`asked of another server: ${request.url()}`);
     });
+    // Functions that run there are compiled to call this.
+    await page.addInitScript('globalThis.__name = (each) => each');
     await page.goto(server.url);
     await opened.calm();
     return opened;
