@@ -1,5 +1,6 @@
 /** Where tables lie on `webgpu`: in buffers of the GPU, as tensors of tfjs. */
 import * as tf from '@tensorflow/tfjs';
+import { HostCopies } from '../../tfjs/webgpu/host_copies.js';
 import { webgpuBackend, type Buffer, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
 import type { Tables, WriteRows } from '../contract.js';
 import { filledSlot, widthOf } from '../written_table.js';
@@ -23,6 +24,23 @@ function clear(backend: WebgpuBackend, tensor: tf.TensorInfo): void {
   const encoder = backend.device.createCommandEncoder();
   encoder.clearBuffer(bufferOf(backend, tensor));
   backend.device.queue.submit([encoder.finish()]);
+}
+
+/** Some rows as a tensor of their own, copied without a shader: stock ops cannot take a table larger than a binding. */
+export function copyOfRows(
+  backend: WebgpuBackend,
+  tensor: tf.TensorInfo,
+  firstRow: number,
+  rows: number,
+): tf.TensorInfo {
+  const bytes = widthOf(tensor.shape) * Float32Array.BYTES_PER_ELEMENT;
+  const copy = backend.makeTensorInfo([rows, ...tensor.shape.slice(1)], tensor.dtype);
+  for (const { dataId } of [tensor, copy]) backend.uploadToGPU(dataId);
+  flush(backend);
+  const encoder = backend.device.createCommandEncoder();
+  encoder.copyBufferToBuffer(bufferOf(backend, tensor), firstRow * bytes, bufferOf(backend, copy), 0, rows * bytes);
+  backend.device.queue.submit([encoder.finish()]);
+  return copy;
 }
 
 export const gpuTables: Tables = {
@@ -54,6 +72,19 @@ export const gpuTables: Tables = {
     return rowWriter(backend, table);
   },
   place: () => undefined,
-  read: () => false,
+  read(tensor, firstRow, into) {
+    if (into.length === 0) return false;
+    const backend = webgpuBackend();
+    const width = widthOf(tensor.shape);
+    const known = HostCopies.of(backend).valuesOf(tensor);
+    if (known !== null) {
+      into.set(known.subarray(firstRow * width, firstRow * width + into.length));
+      return true;
+    }
+    const copy = copyOfRows(backend, tensor, firstRow, into.length / width);
+    into.set(backend.readSync(copy.dataId) as Float32Array);
+    backend.disposeData(copy.dataId);
+    return true;
+  },
   view: () => null,
 };

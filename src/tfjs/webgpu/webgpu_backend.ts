@@ -28,6 +28,7 @@ export interface GpuRecord {
 
 interface Encoder {
   clearBuffer(buffer: Buffer): void;
+  copyBufferToBuffer(from: Buffer, fromByte: number, to: Buffer, toByte: number, bytes: number): void;
   finish(): object;
 }
 

@@ -135,6 +135,10 @@ describe('tables on webgpu', () => {
     expect(await call('writtenRows')).toEqual([]);
   });
 
+  itOnWebgpu('are read in blocks of rows', async (_, call) => {
+    expect(await call('copiedRows')).toEqual(['2,3,4,5', '3,4,5,6']);
+  });
+
   itOnWebgpu('of float16 are trained in layers to the words of cpu', async (_, call) => {
     const { different, trained } = await call('float16Words');
     expect(trained).toBeGreaterThan(10);

@@ -1,6 +1,7 @@
 /** Runs in a page: what tables on the GPU promise beyond right numbers. Adds to gpu_program.ts. */
 import * as tf from '@tensorflow/tfjs';
 import { currentBackend } from '../../../src/backends/registry.js';
+import { copyOfRows } from '../../../src/backends/webgpu/gpu_tables.js';
 import { setBindingLimit } from '../../../src/backends/webgpu/parts.js';
 import * as emb from '../../../src/index.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
@@ -202,6 +203,20 @@ async function int8Predictions(): Promise<number> {
   return Math.max(...ours.map((value, i) => Math.abs(value - theirs[i]!)));
 }
 
+/** Rows that are copied out of a table, and out of one whose values the host knows. */
+async function copiedRows(): Promise<string[]> {
+  const table = madeTable();
+  step(table);
+  const copy = copyOfRows(backend(), table, 1, 2);
+  const copied = Array.from((await backend().read(copy.dataId)) as Float32Array).join();
+  backend().disposeData(copy.dataId);
+  const known = madeTable();
+  const into = new Float32Array(4);
+  currentBackend().tables.read(known, 1, into);
+  tf.dispose([table, known]);
+  return [copied, into.join()];
+}
+
 /** Has shaders of this package fail, by a call that is no WGSL, while `run` lasts. */
 async function withBrokenShaders(run: () => Promise<void>): Promise<void> {
   const device = backend().device as unknown as { createShaderModule(of: { code: string }): object };
@@ -362,6 +377,7 @@ const WEBGPU = {
   pendingReads,
   externalBuffer,
   writtenRows,
+  copiedRows,
   float16Words,
   int8Predictions,
   idsOfOps,
