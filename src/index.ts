@@ -197,7 +197,6 @@ export type { Combiner, OutOfRange, PackedStorage, Storage } from './base/types.
 export type { OptimizerName } from './rules/rules.js';
 
 /* Types that public names refer to, for those who write them down. */
-export type { TableMemory } from './backends/contract.js';
 export type { ImplementationName, KernelChoice, KernelInfo } from './backends/kernel_set.js';
 export type { DeviceKind } from './backends/devices/device.js';
 export type { ErrorFacts } from './base/errors.js';

@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { GpuPage, type GpuBackend } from '../browser/gpu_page.js';
 import { OPTIMIZER_NAMES } from '../../src/rules/rules.js';
-import type { TimedSteps } from './gpu_program.js';
+import type { TimedSteps } from './gpu/program.js';
 import { Load, median, printLine } from './stopwatch.js';
 
 const { values: given } = parseArgs({
@@ -30,7 +30,7 @@ const [dim, batch, length, steps] = [given.dim, given.batch, given.length, given
 const rows = given.rows.split(',').map(Number);
 
 for (const backend of given.backends.split(',') as GpuBackend[]) {
-  const opened = await GpuPage.open(backend, new URL('gpu_program.ts', import.meta.url));
+  const opened = await GpuPage.open(backend, new URL('gpu/program.ts', import.meta.url));
   if (opened === null) continue;
   for (const optimizer of given.optimizers.split(',') as TimedSteps['optimizer'][]) {
     const what: TimedSteps = { optimizer, rows, dim, batch, length, steps };

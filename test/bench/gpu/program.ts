@@ -1,8 +1,8 @@
 /** Runs in a page: how long steps take on the backend of the page. Bundled by gpu.ts. */
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../src/index.js';
-import { PROGRAM } from '../browser/gpu_program.js';
-import { Random } from '../helpers/random.js';
+import * as emb from '../../../src/index.js';
+import { PROGRAM } from '../../browser/gpu_program.js';
+import { Random } from '../../helpers/random.js';
 
 export interface TimedSteps {
   readonly optimizer: emb.OptimizerName;
