@@ -1,6 +1,7 @@
 /** Kernels composed of stock ops, for backends without kernels of their own: webgpu, and any other on request. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
+import { warnOnce } from '../../base/warn_once.js';
 import { UPDATE_NAMES, type UpdateName } from '../../rules/rules.js';
 import {
   EMBEDDING_BAG,
@@ -121,7 +122,18 @@ export function registerGenericBackend(backendName: string): void {
   addBackend(backendName, genericTables);
 }
 
+/** Registers them for a backend that is used without kernels of its own; says where there would have been some. */
+export function adoptBackend(backendName: string): void {
+  if (backendName === 'webgpu') {
+    const text =
+      "on webgpu stock ops run, whose training steps cost what a table holds: import 'tfjs-embeddings/webgpu', which " +
+      'brings kernels.';
+    warnOnce(text, 'stock ops on webgpu');
+  }
+  registerGenericBackend(backendName);
+}
+
 /** Registers the composed kernels for any backend without others when it is first used. */
 export function registerGenericBackends(): void {
-  setAdoption(registerGenericBackend);
+  setAdoption(adoptBackend);
 }

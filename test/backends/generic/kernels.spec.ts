@@ -2,13 +2,14 @@
 import * as tf from '@tensorflow/tfjs';
 import { EMBEDDING_BAG, KERNEL_NAMES } from '../../../src/backends/bag_tensors.js';
 import {
+  adoptBackend,
   genericTables,
   genericKernel,
   registerGenericBackend,
   registerGenericBackends,
 } from '../../../src/backends/generic/register.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
-import { backendInfo, currentBackend, registeredBackend } from '../../../src/backends/registry.js';
+import { addBackend, backendInfo, currentBackend, registeredBackend } from '../../../src/backends/registry.js';
 import * as emb from '../../../src/index.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { expectError } from '../../helpers/errors.js';
@@ -16,6 +17,7 @@ import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_s
 import { itLooksUpPackedRows } from '../../helpers/packed_suite.js';
 import { tensorKernelSet, tensorKernelSetOf } from '../../helpers/tensor_kernel_set.js';
 import { expectNoLeak } from '../../helpers/tensors.js';
+import { warningsOf } from '../../helpers/warnings.js';
 import { stepVariable } from '../../helpers/kernel_calls.js';
 
 const NAME = 'generic-test';
@@ -67,6 +69,17 @@ describe('generic kernels', () => {
       expect(registeredBackend(backend)!.info(EMBEDDING_BAG).implementation).not.toBe('generic');
     }
     expect(() => genericKernel('Other')).toThrowError(/kernelName/);
+  });
+
+  it('are said to run on webgpu, where kernels may be imported', () => {
+    const own = registeredBackend('webgpu')!;
+    try {
+      expect(warningsOf(() => adoptBackend('webgpu'))).toEqual([jasmine.stringContaining("'tfjs-embeddings/webgpu'")]);
+      expect(registeredBackend('webgpu')!.info(EMBEDDING_BAG).implementation).toBe('generic');
+    } finally {
+      addBackend('webgpu', own);
+    }
+    expect(warningsOf(() => adoptBackend(NAME))).toEqual([]);
   });
 
   it('refuse pooled rows that no memory holds', () => {
