@@ -5,9 +5,6 @@
  */
 import { registerLookupBackends } from '../backends/register.js';
 import { registerModelKernels } from '../backends/wasm/register.js';
-import { load } from '../io/weights/load.js';
-import { readNpy, readNpz, readSafetensors } from '../io/weights/read_arrays.js';
-import { writeNpy, writeNpz, writeSafetensors } from '../io/weights/write_arrays.js';
 import { registerTableLayers } from './register_tables.js';
 import * as factories from './table_factories.js';
 
@@ -15,8 +12,6 @@ registerLookupBackends();
 registerModelKernels();
 registerTableLayers();
 
-/** Files of NumPy, PyTorch and safetensors. */
-export const weights = { load, readNpy, readNpz, readSafetensors, writeNpy, writeNpz, writeSafetensors };
 /** Factories of layers. */
 export const layers = { ...factories };
 export { Embedding, type EmbeddingArgs } from './embedding/embedding.js';
@@ -27,6 +22,8 @@ export { FeatureCross, type FeatureCrossArgs } from './feature_interaction/featu
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from '../tables/embedding_table.js';
 export { quantize, type QuantizeOptions } from './quantize.js';
 export { input, type InputArgs } from './ragged_input.js';
+/** Files of NumPy and PyTorch. */
+export * as weights from '../io/weights/index.js';
 /** Row-sparse optimizers. */
 export { train } from '../optimizers/train.js';
 export { SparseOptimizer, type TrainConfig } from '../optimizers/sparse_optimizer.js';
