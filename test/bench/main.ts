@@ -35,7 +35,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'preprocessing', command: tsx('preprocessing.ts') },
   { name: 'topK', command: tsx('top_k.ts') },
   { name: 'negatives', command: tsx('negatives.ts') },
-  { name: 'personal', command: tsx('personal.ts') },
+  { name: 'personal', command: tsx('pages/personal.ts') },
+  { name: 'demo', command: tsx('pages/demo.ts') },
 ];
 
 const given = process.argv.slice(2);

@@ -4,6 +4,7 @@ import { setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
 import { expose } from 'comlink';
 import { get, set } from 'idb-keyval';
 import * as emb from 'tfjs-embeddings';
+import { negativesOf, refinedRow } from '../refined_row.js';
 import type { Answer, Item, Opened, PersonalEngine } from './protocol.js';
 
 /** In IndexedDB: what was chosen, and the row that was solved for. */
@@ -19,6 +20,7 @@ interface Items {
   readonly names: readonly string[];
   readonly settings: { readonly regularization: number; readonly unobservedWeight: number };
   readonly gram: tf.Tensor2D;
+  readonly negatives: tf.Tensor2D;
 }
 
 class Engine implements PersonalEngine {
@@ -37,8 +39,10 @@ class Engine implements PersonalEngine {
       .userDefinedMetadata;
     const { gram, regularization, unobservedWeight } = foldIn;
     const dim = Math.sqrt(gram.length);
+    const table = model.getLayer('items');
     this.#items = {
-      table: model.getLayer('items'),
+      table,
+      negatives: negativesOf(table),
       names: (await response.json()) as string[],
       settings: { regularization, unobservedWeight },
       gram: tf.tensor2d(gram, [dim, dim]),
@@ -68,16 +72,17 @@ class Engine implements PersonalEngine {
   }
 
   async recommend(ids: readonly number[], count: number): Promise<Answer> {
-    const { table, settings, gram, names } = this.#items!;
+    const { table, settings, gram, names, negatives } = this.#items!;
     const begun = performance.now();
-    const row = emb.foldIn(table, { ids: [...ids], ...settings, gram }) as tf.Tensor1D;
+    const solved = emb.foldIn(table, { ids: [...ids], ...settings, gram }) as tf.Tensor1D;
+    const row = refinedRow(solved, table, ids, negatives);
     const query = row.reshape([1, -1]) as tf.Tensor2D;
     const { values, indices } = emb.topK(query, table, count, { exclude: emb.RaggedTensor.fromRows([[...ids]]) });
     const scores = values.dataSync();
     const best = Array.from(indices.dataSync()).filter((id) => id >= 0);
     const ms = performance.now() - begun;
     await set(KEPT, { chosen: ids, row: row.dataSync<'float32'>().slice() } satisfies Kept);
-    tf.dispose([row, query, values, indices]);
+    tf.dispose([solved, row, query, values, indices]);
     return { best: best.map((id, i) => ({ id, name: names[id]!, score: scores[i]! })), ms };
   }
 }

@@ -5,6 +5,7 @@ import * as emb from 'tfjs-embeddings/node';
 import { freeze, itemsOf } from '../../../models/personal/frozen_items.js';
 import { buildPersonal, madeUpData, trainItems } from '../../../models/personal/job.js';
 import { readOptions } from '../../../models/personal/options.mjs';
+import { negativesOf, refinedRow } from '../../../models/personal/refined_row.js';
 import { servePage } from '../../../models/page/server.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { DemoPage, launchForPages, newVisitor } from '../demo/demo_page.js';
@@ -42,12 +43,14 @@ describe('a personal model', () => {
       const table = itemsOf(frozen);
       const ids = liked.map((name) => data.names.indexOf(name));
       const before = tf.memory().numTensors;
-      const row = emb.foldIn(table, { ids, ...settings });
+      const solved = emb.foldIn(table, { ids, ...settings }) as tf.Tensor1D;
+      const negatives = negativesOf(table);
+      const row = refinedRow(solved, table, ids, negatives);
       const query = row.reshape([1, -1]) as tf.Tensor2D;
       const { values, indices } = emb.topK(query, table, 20, { exclude: emb.RaggedTensor.fromRows([ids]) });
       expect(Array.from(indices.dataSync(), (id) => data.names[id])).toEqual(rows.map(([name]) => name));
       Array.from(values.dataSync()).forEach((value, i) => expect(Number(rows[i]![1])).toBeCloseTo(value, 2));
-      tf.dispose([row, query, values, indices]);
+      tf.dispose([solved, negatives, row, query, values, indices]);
       expect(tf.memory().numTensors).toBe(before);
 
       expect(asked.filter((request) => request !== 'GET ')).toEqual([]);

@@ -1,15 +1,15 @@
 /**
  * What a personal model does for each click, on one thread of WebAssembly: a row is folded in from 20 items, and the best
  * 20 of all others are found, in a table of int8 beside the same of float32, in turns. Prints one JSON line.
- *   node --import tsx test/bench/personal.ts [--items 41000] [--dim 64] [--rounds 200]
+ *   node --import tsx test/bench/pages/personal.ts [--items 41000] [--dim 64] [--rounds 200]
  * `ratio`: the median over rounds of the time of int8 by that of float32.
  */
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-backend-wasm';
-import * as emb from '../../src/index.js';
-import { Random } from '../helpers/random.js';
-import { Load, median, printLine } from './stopwatch.js';
+import * as emb from '../../../src/index.js';
+import { Random } from '../../helpers/random.js';
+import { Load, median, printLine } from '../stopwatch.js';
 
 const { values: given } = parseArgs({
   options: {
