@@ -89,7 +89,8 @@ export class MapSection {
   async #begin(): Promise<Scatterplot> {
     const { default: createScatterplot } = await import('regl-scatterplot');
     const canvas = byId<HTMLCanvasElement>('points');
-    const plot = createScatterplot({
+    // A constant, as types of the package lack `actionKeyMap`.
+    const settings = {
       canvas,
       width: 'auto',
       height: 'auto',
@@ -98,7 +99,8 @@ export class MapSection {
       opacity: 0.85,
       lassoOnLongPress: false,
       actionKeyMap: {},
-    });
+    } as const;
+    const plot = createScatterplot(settings);
     plot.subscribe('select', ({ points }: { points: number[] }) => {
       if (points.length > 0) this.#choose(points[0]!, false);
     });
