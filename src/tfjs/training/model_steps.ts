@@ -251,6 +251,8 @@ interface RowLoop {
   readonly validation: unknown;
   /** Whether layers are told of the batch after each. */
   readonly isAhead: boolean;
+  /** The inputs of the next batch, where layers were told of it. */
+  ahead: tf.Tensor[] | null;
 }
 
 const loops = new WeakMap<tf.LayersModel, RowLoop>();
@@ -280,13 +282,20 @@ function runTakenRows(eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[]
   return tf.tidy(() => eager(takeRows(whole, rows)));
 }
 
-/** Tells layers of the batch after the one that was taken. */
-function tellOfNext(model: tf.LayersModel, { order, whole }: RowLoop): void {
-  tf.tidy(() => {
-    const rows = order.afterNext();
-    if (rows !== null)
-      lookAhead(model, takeRows(whole.slice(0, model.inputs.length) as tf.Tensor[], rows) as tf.Tensor[]);
-  });
+/** Tells layers of the batch after the one of these rows, then runs the step of that. Call inside a tidy. */
+function runAhead(model: tf.LayersModel, loop: RowLoop, eager: EagerStep, rows: tf.Tensor1D): tf.Tensor[] {
+  const { order, whole } = loop;
+  const count = model.inputs.length;
+  const take = (of: tf.Tensor1D): tf.Tensor[] => takeRows(whole.slice(0, count) as tf.Tensor[], of);
+  const inputs = loop.ahead ?? take(rows);
+  const next = order.afterNext();
+  loop.ahead = next === null ? null : take(next).map((tensor) => tf.keep(tensor));
+  try {
+    if (loop.ahead !== null) lookAhead(model, loop.ahead);
+    return tf.tidy(() => eager([...inputs, ...takeRows(whole.slice(count), rows)]));
+  } finally {
+    tf.dispose(inputs);
+  }
 }
 
 /** Rows from `start` on. */
@@ -328,10 +337,7 @@ export function watchSteps(): void {
         return trainWeighted(this, data, (all) => (current === null ? eager(all) : current.run(this, eager, all)));
       }
       const batch = { rows: loop.order.next(), whole: loop.whole };
-      if (loop.isAhead) {
-        tellOfNext(this, loop);
-        return runTakenRows(eager, batch);
-      }
+      if (loop.isAhead) return runAhead(this, loop, eager, batch.rows);
       return current === null ? runTakenRows(eager, batch) : current.runRows(this, eager, batch);
     };
   };
@@ -356,7 +362,7 @@ export function watchSteps(): void {
     }
     // An empty list of tensors, of which nothing is gathered, that tells how many batches there are.
     const batches = Object.assign([], { shape: [order.batches] }) as unknown as tf.Tensor;
-    loops.set(this, { whole: inputs, order, validation: rest[VALIDATION], isAhead });
+    loops.set(this, { whole: inputs, order, validation: rest[VALIDATION], isAhead, ahead: null });
     try {
       const inOrder = [...rest];
       inOrder[SHUFFLE] = false;
@@ -364,6 +370,7 @@ export function watchSteps(): void {
       current?.fitted(this);
       return history;
     } finally {
+      tf.dispose(loops.get(this)?.ahead ?? []);
       loops.delete(this);
     }
   };
