@@ -97,6 +97,7 @@ export { train } from './optimizers/train.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './lookup/embedding_lookup.js';
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './lookup/safe_embedding_lookup.js';
 export { backendInfo, setKernels, setThreads, type BackendInfo } from './backends/registry.js';
+export type { TableMemory } from './backends/contract.js';
 export { configureTpuEmulator, tpuEmulator, type TpuEmulator } from './report/tpu_emulator.js';
 export type { Counters, DeviceCounts, DeviceMemoryCounts, LinkCounts } from './backends/devices/machine/counters.js';
 export type { FaultName } from './backends/devices/device.js';
