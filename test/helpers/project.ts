@@ -61,6 +61,12 @@ export class Project {
     return home;
   }
 
+  /** Links this package as it is built here, with what set-up builds. */
+  linkHere(): void {
+    mkdirSync(join(this.path, 'node_modules'), { recursive: true });
+    symlinkSync(ROOT, join(this.path, 'node_modules', 'tfjs-embeddings'), 'dir');
+  }
+
   /** Installs the package as npm packs it. */
   async installPacked(): Promise<void> {
     const packed = await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', this.path], ROOT);
@@ -79,7 +85,12 @@ export class Project {
 
   /** Runs Node with these arguments in the project. */
   run(...args: string[]): Promise<Outcome> {
-    return run(process.execPath, args, this.path);
+    return this.runBy(process.execPath, ...args);
+  }
+
+  /** Runs a program with these arguments in the project. */
+  runBy(program: string, ...args: string[]): Promise<Outcome> {
+    return run(program, args, this.path);
   }
 
   /** Runs an ES module. */
