@@ -28,7 +28,6 @@ export * as weights from '../io/weights/index.js';
 export { train } from '../optimizers/train.js';
 export { SparseOptimizer, type TrainConfig } from '../optimizers/sparse_optimizer.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from '../lookup/embedding_lookup.js';
-export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from '../lookup/safe_embedding_lookup.js';
 export { backendInfo, setKernels, setThreads, type BackendInfo } from '../backends/registry.js';
 export { ready, setWasmPath } from '../backends/wasm/module.js';
 export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from '../base/errors.js';

@@ -25,6 +25,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'step', command: tsx('step.ts') },
   { name: 'whole step', command: tsx('whole_step.ts') },
   { name: 'gpu', command: tsx('gpu.ts') },
+  { name: 'tensorBoard', command: tsx('tensor_board.ts') },
   { name: 'own functions', command: tsx('own_functions.ts') },
   { name: 'devices', command: tsx('devices.ts') },
   { name: 'sparse_core', command: tsx('sparse_core.ts') },
