@@ -170,7 +170,9 @@ export class DevicesRegistration<Settings> {
       memory,
       close,
     });
-    machine.beforeExchange = () => derived.pooled.materializeAll();
+    for (const each of [machine, beside?.machine]) {
+      if (each !== undefined) each.beforeExchange = () => derived.pooled.materializeAll();
+    }
     const devices = new DevicesBackend(machine, derived, tensors, () => info(host.name), beside);
     registerKernels(backendName, host.name, this.now);
     const { backend, columns } = derived;
