@@ -13,7 +13,7 @@ import { checkNotLost } from '../../ids/lost_arrays.js';
 import { hostKernels } from '../cpu/host_kernels.js';
 import type { HostMemory } from '../cpu/host_memory.js';
 import { HostTables } from '../cpu/host_tables.js';
-import { type CpuBackend, OwnedTables } from '../cpu/owned_tables.js';
+import { asWords, type CpuBackend, OwnedTables } from '../cpu/owned_tables.js';
 import { newFloats, packedForm } from '../kernel_set.js';
 import { kernelSet } from '../registry.js';
 import { widthOf } from '../written_table.js';
@@ -118,33 +118,38 @@ export function keepTablesOnHost(backend: tf.KernelBackend): void {
   };
 }
 
-/** Rows of a table from where it lies; null for other tensors and other parts, which are those of stock ops. */
-function rowsOfTable({ inputs, attrs }: Parameters<tf.KernelFunc>[0]): tf.TensorInfo | null {
+/** A part of a table, or of a slot, from where it lies; null for other tensors, which are left to stock ops. */
+function partOfTable({ inputs, attrs }: Parameters<tf.KernelFunc>[0]): tf.TensorInfo | null {
   const x = inputs['x'] as tf.Tensor;
   const cpu = tf.findBackend('cpu') as CpuBackend | null;
-  if (cpu === null) return null;
+  if (cpu === null || x.rank > 2) return null;
   const isPacked = packedForm(x) !== undefined;
   const isOwned = cpu.data.has(x.dataId) && OwnedTables.of(cpu).has(x.dataId);
   if (!isPacked && !isOwned) return null;
   const { begin, size } = attrs as unknown as { begin: number | number[]; size?: number | number[] };
   const [starts, counts] = tf.slice_util.parseSliceParams(x, begin, size ?? -1) as [number[], number[]];
-  if (counts.some((count, axis) => axis > 0 && count !== x.shape[axis])) return null;
   tf.slice_util.assertParamsValid(x, starts, counts);
-  const width = widthOf(x.shape);
-  const [from, length] = [starts[0]! * width, counts[0]! * width];
+  const [firstRow, rows, columns] = [starts[0]!, counts[0]!, widthOf(x.shape)];
+  const [first, width] = [starts[1] ?? 0, counts[1] ?? 1];
   const owned = MEMORY.owned(x);
-  if (isPacked) {
-    const words = owned.readWords(x.dataId, kernelSet()).slice(from, from + length);
-    return webgl().makeTensorInfo(counts, 'int32', words);
-  }
-  const values = newFloats('begin', 'rows', counts);
-  owned.copyInto(x.dataId, from, values);
-  return webgl().makeTensorInfo(counts, 'float32', values);
+  const cut = <T extends Float32Array | Int32Array>(from: T, into: T): T => {
+    if (width === columns) into.set(from.subarray(firstRow * columns, (firstRow + rows) * columns));
+    else {
+      for (let row = 0; row < rows; row++) {
+        const at = (firstRow + row) * columns + first;
+        into.set(from.subarray(at, at + width), row * width);
+      }
+    }
+    return into;
+  };
+  const values = newFloats('begin', 'values', counts);
+  if (!isPacked) return webgl().makeTensorInfo(counts, 'float32', cut(owned.read(x.dataId, kernelSet()), values));
+  return webgl().makeTensorInfo(counts, 'int32', cut(owned.readWords(x.dataId, kernelSet()), asWords(values)));
 }
 
-/** Has tfjs take rows of tables, to save and to show them, without bringing a table to the GPU. May be called again. */
+/** Has tfjs take parts of tables, to save and to show them, without bringing a table to the GPU. May be called again. */
 export function sliceTablesOnHost(): void {
-  replaceStockKernel('Slice', 'webgl', 'rowsOfTables', (stock) => (params) => rowsOfTable(params) ?? stock(params));
+  replaceStockKernel('Slice', 'webgl', 'partsOfTables', (stock) => (params) => partOfTable(params) ?? stock(params));
 }
 
 /** By kernel name. */

@@ -64,6 +64,29 @@ describe('tables on webgl', () => {
     expect(await call('compareLayers', FIRST, CASES, TOLERANCE)).toEqual([]);
   });
 
+  itOnWebgl('are cut where they lie', async () => {
+    const { found, refused, bytes, stepped } = await call('parts');
+    expect(stepped).toBeLessThan(2_999_999);
+    expect(found).toEqual([
+      [
+        [2, 3],
+        [32, 33, 34, 62, 63, 64],
+      ],
+      [
+        [2, 1],
+        [2_999_969, stepped],
+      ],
+      [
+        [1, 2],
+        [153, 154],
+      ],
+      [[2], [jasmine.any(Number), jasmine.any(Number)]],
+    ] as never);
+    expect(found[3]![1][1]).toBeGreaterThan(found[3]![1][0]!);
+    expect(refused).toMatch(/^Error: /);
+    expect(bytes).toBeLessThan(1000);
+  });
+
   itOnWebgl('of a million rows take no memory of the GPU', async () => {
     const { first, last, bytes } = await call('largeModel', 20);
     expect(last).toBeLessThan(0.8 * first);

@@ -101,6 +101,32 @@ const WEBGL = {
     return found;
   },
 
+  /** Parts of a table that was stepped, and of a slot, and what of them lies on the GPU then. */
+  async parts() {
+    const table = tf.variable(tf.range(0, 3_000_000).reshape([100_000, 30]));
+    const optimizer = emb.train.rowWiseAdagrad({ learningRate: 100 });
+    const loss = () => tf.sum(emb.embeddingLookup(table, tf.tensor1d([99_999], 'int32'))) as tf.Scalar;
+    optimizer.minimize(loss);
+    const before = gpuBytes();
+    const slots = Object.values(tf.engine().registeredVariables).filter(({ shape }) => shape[0] === 100_000);
+    const [slot] = slots.filter(({ rank }) => rank === 1);
+    const found = tf.tidy(() => {
+      const matrix = table as unknown as tf.Tensor2D;
+      const taken = [
+        matrix.slice([1, 2], [2, 3]),
+        matrix.slice([99_998, 29]),
+        matrix.slice([5], [1]).slice([0, 3], [1, 2]),
+      ];
+      return [...taken, slot!.slice([99_998], [2])].map((each) => [each.shape, Array.from(each.dataSync())] as const);
+    });
+    const refused = message(() => (table as unknown as tf.Tensor2D).slice([99_999, 0], [2, 1]));
+    const bytes = gpuBytes() - before;
+    const stepped = (await table.data())[2_999_999]!;
+    table.dispose();
+    optimizer.dispose();
+    return { found, refused, bytes, stepped };
+  },
+
   /** The README's model; how many bytes the GPU and the host came to hold. */
   async largeModel(epochs: number) {
     const [ids, clicked] = batch();
