@@ -134,6 +134,30 @@ describe('Prefetch', () => {
     });
   });
 
+  it('gives no rows of before a step in between', async () => {
+    const trained = (prefetch: 0 | 1): Promise<number> =>
+      withCluster(servers, { prefetch }, async () => {
+        const model = makeModel();
+        const [inputs, labels] = [
+          [1, 2].map(() => tf.fill([4, 1], 5, 'int32')),
+          [1, 2].map(() => tf.fill([4, 1], TARGET)),
+        ];
+        const between = emb.train.sgd({ learningRate: RATE });
+        const table = model.getWeights()[0]!;
+        const onBatchEnd = (): void => {
+          between.minimize(() => tf.sum(emb.embeddingLookup(table, tf.tensor1d([5], 'int32'))));
+        };
+        await model.fit(inputs, labels, { batchSize: 1, shuffle: false, verbose: 0, callbacks: { onBatchEnd } });
+        const found = table.dataSync()[5]!;
+        tf.dispose([inputs, labels]);
+        between.dispose();
+        model.optimizer.dispose();
+        model.dispose();
+        return found;
+      });
+    expect(await trained(1)).toBe(await trained(0));
+  });
+
   it('gives no rows of before a restore', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
     try {
