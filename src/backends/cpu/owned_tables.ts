@@ -117,6 +117,11 @@ export class OwnedTables {
     });
   }
 
+  /** Those of a backend that has had some, else null: nothing is wrapped for the question. */
+  static ifAny(backend: tf.KernelBackend | undefined): OwnedTables | null {
+    return (backend as unknown as Record<symbol, OwnedTables | undefined> | undefined)?.[KEY] ?? null;
+  }
+
   /** The owned tables of a backend; the instance is wrapped once, even where two builds of this package are loaded. */
   static of(backend: CpuBackend): OwnedTables {
     const holder = backend as unknown as Record<symbol, OwnedTables | undefined>;

@@ -1,4 +1,4 @@
-/** Kernels composed of stock ops, for backends without kernels of their own: webgpu, and any other on request. */
+/** Kernels composed of stock ops, for backends without kernels of their own. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
 import { warnOnce } from '../../base/warn_once.js';

@@ -50,6 +50,11 @@ function hostTables(): OwnedTables {
   return OwnedTables.of(cpu);
 }
 
+/** Whether data are those of a table on the host. Every `clone` and slice asks: it must cost nothing without tables. */
+function isOwned(dataId: tf.DataId): boolean {
+  return OwnedTables.ifAny(tf.engine().registry['cpu'])?.has(dataId) === true;
+}
+
 function isOnGpu(dataId: tf.DataId): boolean {
   const { texData } = webgl();
   return texData.has(dataId) && (texData.get(dataId).texture ?? null) !== null;
@@ -112,8 +117,7 @@ export function keepTablesOnHost(backend: tf.KernelBackend): void {
   marked[MARK] = true;
   const { incRef } = backend;
   backend.incRef = (dataId) => {
-    const cpu = tf.findBackend('cpu') as CpuBackend | null;
-    if (cpu !== null && cpu.data.has(dataId) && OwnedTables.of(cpu).has(dataId)) cpu.incRef(dataId);
+    if (isOwned(dataId)) tf.engine().registry['cpu']!.incRef(dataId);
     else incRef.call(backend, dataId);
   };
 }
@@ -121,11 +125,8 @@ export function keepTablesOnHost(backend: tf.KernelBackend): void {
 /** A part of a table, or of a slot, from where it lies; null for other tensors, which are left to stock ops. */
 function partOfTable({ inputs, attrs }: Parameters<tf.KernelFunc>[0]): tf.TensorInfo | null {
   const x = inputs['x'] as tf.Tensor;
-  const cpu = tf.findBackend('cpu') as CpuBackend | null;
-  if (cpu === null || x.rank > 2) return null;
   const isPacked = packedForm(x) !== undefined;
-  const isOwned = cpu.data.has(x.dataId) && OwnedTables.of(cpu).has(x.dataId);
-  if (!isPacked && !isOwned) return null;
+  if (x.rank > 2 || (!isPacked && !isOwned(x.dataId))) return null;
   const { begin, size } = attrs as unknown as { begin: number | number[]; size?: number | number[] };
   const [starts, counts] = tf.slice_util.parseSliceParams(x, begin, size ?? -1) as [number[], number[]];
   tf.slice_util.assertParamsValid(x, starts, counts);
