@@ -47,3 +47,11 @@ export function readOptions<T extends object>(
   }
   return read as Partial<T>;
 }
+
+/** A whole number from `least` on. */
+export function checkCount(value: unknown, argument: string, least: number): number {
+  const expected = `a whole number from ${least} on`;
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
+  if (!Number.isSafeInteger(value) || value < least) throw new ValueError(argument, expected, value);
+  return value;
+}

@@ -24,6 +24,11 @@ export interface SavedModelWriter {
   write(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> | void;
 }
 
+/** Whether a value takes files. */
+export function isWriter(value: unknown): value is SavedModelWriter {
+  return typeof (value as Partial<SavedModelWriter> | null)?.write === 'function';
+}
+
 /** A signature's inputs or outputs. */
 export type NamedShapes = Readonly<
   Record<string, { readonly dtype: string; readonly shape: readonly (number | null)[] }>

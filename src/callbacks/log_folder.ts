@@ -2,7 +2,7 @@
 import type * as fileSystem from 'node:fs/promises';
 import type * as paths from 'node:path';
 import { ArgumentTypeError, RuntimeError, ValueError } from '../base/errors.js';
-import { nodeBuiltin, type SavedModelWriter } from '../base/platform.js';
+import { isWriter, nodeBuiltin, type SavedModelWriter } from '../base/platform.js';
 
 export interface LogFolder {
   /** Adds bytes to a file, which is made where it is not there. */
@@ -116,8 +116,6 @@ export function logFolder(logdir: unknown): LogFolder {
     if (logdir === '' || logdir.includes('\0')) throw new ValueError('logdir', expected, logdir);
     return new NodeFolder(logdir);
   }
-  if (typeof (logdir as Partial<SavedModelWriter> | null)?.write !== 'function') {
-    throw new ArgumentTypeError('logdir', expected, logdir);
-  }
-  return new WriterFolder(logdir as SavedModelWriter);
+  if (isWriter(logdir)) return new WriterFolder(logdir);
+  throw new ArgumentTypeError('logdir', expected, logdir);
 }

@@ -1,7 +1,7 @@
 /** A callback of `fit` that writes what TensorBoard shows: scalars, histograms of tables, and files of its projector. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
-import { readOptions } from '../base/options.js';
+import { checkCount, readOptions } from '../base/options.js';
 import type { SavedModelWriter } from '../base/platform.js';
 import { tableSettings } from '../lookup/lookup.js';
 import { EventFile } from './event_file.js';
@@ -35,14 +35,8 @@ const FIELDS = [
   'sampledRows',
 ] as const;
 
-const WHOLE = 'a whole number from 0 on';
-
-function checkCount(value: unknown, argument: string, byDefault: number, least = 0): number {
-  if (value === undefined) return byDefault;
-  const expected = least === 0 ? WHOLE : `a whole number from ${least} on`;
-  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
-  if (!Number.isSafeInteger(value) || value < least) throw new ValueError(argument, expected, value);
-  return value;
+function countOf(value: unknown, argument: string, byDefault: number, least = 0): number {
+  return value === undefined ? byDefault : checkCount(value, argument, least);
 }
 
 /** Batches from one record to the next; null: epochs alone. */
@@ -113,9 +107,9 @@ export class TensorBoard extends tf.Callback {
     const given = readOptions<TensorBoardArgs>(args, FIELDS, 'args', `emb.callbacks.tensorBoard({logdir: 'logs'})`);
     this.#folder = logFolder(given.logdir);
     this.#updateFreq = checkUpdateFreq(given.updateFreq);
-    this.#histogramFreq = checkCount(given.histogramFreq, 'histogramFreq', 1);
-    this.#embeddingsFreq = checkCount(given.embeddingsFreq, 'embeddingsFreq', 0);
-    this.#mostRows = checkCount(given.sampledRows, 'sampledRows', 10_000, 1);
+    this.#histogramFreq = countOf(given.histogramFreq, 'histogramFreq', 1);
+    this.#embeddingsFreq = countOf(given.embeddingsFreq, 'embeddingsFreq', 0);
+    this.#mostRows = countOf(given.sampledRows, 'sampledRows', 10_000, 1);
     const labels: unknown = given.embeddingsMetadata ?? {};
     if (typeof labels !== 'object' || labels === null || Array.isArray(labels)) {
       throw new ArgumentTypeError('embeddingsMetadata', 'an object of labels by the names of tables', labels);

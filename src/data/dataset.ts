@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { checkBoolean } from '../base/layer_arguments.js';
-import { readOptions } from '../base/options.js';
+import { checkCount, readOptions } from '../base/options.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { input } from '../layers/ragged_input.js';
 import { readCells } from '../preprocessing/cells/cells.js';
@@ -63,13 +63,6 @@ interface Stream {
   readonly batchSize: number | null;
   /** Whether two readings give the rows in the same order. */
   readonly isOrdered: boolean;
-}
-
-function checkCount(value: unknown, argument: string, least: number): number {
-  const expected = `a whole number from ${least} on`;
-  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
-  if (!Number.isSafeInteger(value) || value < least) throw new ValueError(argument, expected, value);
-  return value;
 }
 
 function checkSeed(value: unknown): number {

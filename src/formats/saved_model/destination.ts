@@ -1,11 +1,7 @@
 /** Where a SavedModel goes: a folder, or whatever takes its files. */
 import { ArgumentTypeError } from '../../base/errors.js';
 import { folderPath } from '../../io/byte_source.js';
-import { fromPlatform, type SavedModelWriter } from '../../base/platform.js';
-
-function isWriter(value: unknown): value is SavedModelWriter {
-  return typeof (value as Partial<SavedModelWriter> | null)?.write === 'function';
-}
+import { fromPlatform, isWriter, type SavedModelWriter } from '../../base/platform.js';
 
 /** Writes into a folder, or through the caller's own writer. */
 export async function writeTo(
