@@ -7,21 +7,13 @@ import { join } from 'node:path';
 import * as zip from '@zip.js/zip.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { skipOrFail } from '../../helpers/backends.js';
-import { DemoPage, newVisitor, openSite, type DemoSite } from './demo_page.js';
+import { DemoPage, newVisitor, siteForSpecs } from './demo_page.js';
 
 describe('the demo with its made-up bookshop', () => {
-  let site: DemoSite | null = null;
-  let missing = '';
-  beforeAll(async () => {
-    const opened = await openSite();
-    if ('missing' in opened) missing = opened.missing;
-    else site = opened;
-  }, 300_000);
-  afterAll(() => site?.close());
+  const openedSite = siteForSpecs();
 
   it('trains, draws a map, recommends, and gives a model that loads here and in Node', async () => {
-    if (site === null) return skipOrFail(missing);
+    const site = openedSite();
     const demo = await DemoPage.open(await newVisitor(site), site);
     const { page } = demo;
     expect(await demo.click('#made-up')).toBe('Ready to train');

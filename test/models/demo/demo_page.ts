@@ -6,6 +6,7 @@ import { chromium as playwright, type Browser, type BrowserContext, type Page } 
 import { buildDemo } from '../../../models/demo/job.js';
 import { servePage, type PageServer } from '../../../models/page/server.js';
 import { chromium } from '../../browser/chromium.js';
+import { skipOrFail } from '../../helpers/backends.js';
 
 /** Where pictures of the page go, for people to look at. */
 export const PICTURES = join(tmpdir(), 'tfjs-embeddings-demo');
@@ -37,6 +38,26 @@ export async function openSite(): Promise<DemoSite | { readonly missing: string 
       await browser.close();
       await server.close();
     },
+  };
+}
+
+/**
+ * Opens a site for all specs of a `describe`. Returns what gives it to a spec: without a browser the spec is skipped, and
+ * fails under CI.
+ */
+export function siteForSpecs(): () => DemoSite {
+  let opened: Awaited<ReturnType<typeof openSite>> | null = null;
+  beforeAll(async () => {
+    opened = await openSite();
+  }, 300_000);
+  afterAll(async () => {
+    if (opened !== null && 'close' in opened) await opened.close();
+  });
+  return () => {
+    if (opened === null) throw new Error('no site was opened');
+    if (!('missing' in opened)) return opened;
+    skipOrFail(opened.missing);
+    throw new Error('a spec went on without a browser');
   };
 }
 

@@ -1,17 +1,9 @@
 // runner: servers
 /** The demo goes on: after a pause, and after the page was loaded anew, with the steps of a training that never stopped. */
-import { skipOrFail } from '../../helpers/backends.js';
-import { DemoPage, newVisitor, openSite, type DemoSite } from './demo_page.js';
+import { DemoPage, newVisitor, siteForSpecs } from './demo_page.js';
 
 describe('trainings of the demo', () => {
-  let site: DemoSite | null = null;
-  let missing = '';
-  beforeAll(async () => {
-    const opened = await openSite();
-    if ('missing' in opened) missing = opened.missing;
-    else site = opened;
-  }, 300_000);
-  afterAll(() => site?.close());
+  const openedSite = siteForSpecs();
 
   const settings = { epochs: 3, dim: 8, batch: 128 };
   const atStep = (demo: DemoPage, step: number) =>
@@ -20,7 +12,7 @@ describe('trainings of the demo', () => {
     }, step);
 
   it('pause, go on, and go on in a page that was loaded anew, to the same end', async () => {
-    if (site === null) return skipOrFail(missing);
+    const site = openedSite();
     const straight = await DemoPage.open(await newVisitor(site), site);
     await straight.click('#made-up');
     await straight.set(settings);
@@ -70,7 +62,7 @@ describe('trainings of the demo', () => {
   }, 240_000);
 
   it('refuse a second one beside them', async () => {
-    if (site === null) return skipOrFail(missing);
+    const site = openedSite();
     const demo = await DemoPage.open(await newVisitor(site), site);
     await demo.click('#made-up');
     await demo.page.click('#train');

@@ -1,8 +1,7 @@
 // runner: servers
 /** How the demo looks and is used: on phones and wide screens, dark and light, by keyboard and by readers of the screen. */
 import type { Page } from 'playwright-core';
-import { skipOrFail } from '../../helpers/backends.js';
-import { DemoPage, newVisitor, openSite, type DemoSite } from './demo_page.js';
+import { DemoPage, newVisitor, siteForSpecs } from './demo_page.js';
 
 /** What is wrong with what is seen; run in the page. */
 function faults(): string[] {
@@ -45,14 +44,7 @@ function faults(): string[] {
 }
 
 describe('the demo', () => {
-  let site: DemoSite | null = null;
-  let missing = '';
-  beforeAll(async () => {
-    const opened = await openSite();
-    if ('missing' in opened) missing = opened.missing;
-    else site = opened;
-  }, 300_000);
-  afterAll(() => site?.close());
+  const openedSite = siteForSpecs();
 
   /** Moves on by the keyboard until an element has the focus. */
   async function tabTo(page: Page, id: string): Promise<void> {
@@ -69,7 +61,7 @@ describe('the demo', () => {
     [1200, 'dark'],
   ] as const) {
     it(`fits ${width} pixels, ${colorScheme}, and is used by the keyboard alone`, async () => {
-      if (site === null) return skipOrFail(missing);
+      const site = openedSite();
       const demo = await DemoPage.open(await newVisitor(site, { width, colorScheme }), site);
       const { page } = demo;
       expect(await page.evaluate(faults)).toEqual([]);

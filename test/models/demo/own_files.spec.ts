@@ -3,8 +3,7 @@
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { skipOrFail } from '../../helpers/backends.js';
-import { DemoPage, newVisitor, openSite, type DemoSite } from './demo_page.js';
+import { DemoPage, newVisitor, siteForSpecs } from './demo_page.js';
 
 /** Visits of users to places: each user goes to places of its own half. */
 function visits(rows: number): string[] {
@@ -17,14 +16,7 @@ function visits(rows: number): string[] {
 const HEADER = 'user name,height,place,stars';
 
 describe('the demo with files of one’s own', () => {
-  let site: DemoSite | null = null;
-  let missing = '';
-  beforeAll(async () => {
-    const opened = await openSite();
-    if ('missing' in opened) missing = opened.missing;
-    else site = opened;
-  }, 300_000);
-  afterAll(() => site?.close());
+  const openedSite = siteForSpecs();
 
   async function choose(demo: DemoPage, name: string, text: string | Buffer): Promise<string> {
     const buffer = typeof text === 'string' ? Buffer.from(text) : text;
@@ -33,7 +25,7 @@ describe('the demo with files of one’s own', () => {
   }
 
   it('says what is wrong with them, and takes the next one', async () => {
-    if (site === null) return skipOrFail(missing);
+    const site = openedSite();
     const demo = await DemoPage.open(await newVisitor(site), site);
     const wrong: [name: string, text: string | Buffer, said: RegExp][] = [
       ['empty.csv', '', /empty\.csv, which is empty/],
@@ -58,7 +50,7 @@ describe('the demo with files of one’s own', () => {
   }, 120_000);
 
   it('says which choices cannot be, and predicts numbers, chances and choices', async () => {
-    if (site === null) return skipOrFail(missing);
+    const site = openedSite();
     const demo = await DemoPage.open(await newVisitor(site), site);
     const { page } = demo;
     await choose(demo, 'visits.csv', [HEADER, ...visits(6000)].join('\n'));
@@ -103,7 +95,7 @@ describe('the demo with files of one’s own', () => {
   }, 240_000);
 
   it('reads parquet', async () => {
-    if (site === null) return skipOrFail(missing);
+    const site = openedSite();
     const demo = await DemoPage.open(await newVisitor(site), site);
     const file = new URL('../../goldens/parquet/snappy_dictionary.parquet', import.meta.url);
     expect(await choose(demo, 'rows.parquet', readFileSync(file))).toBe('Ready to train');
@@ -113,7 +105,7 @@ describe('the demo with files of one’s own', () => {
   }, 120_000);
 
   it('reads 200 MB with progress, and stops when it is told to', async () => {
-    if (site === null) return skipOrFail(missing);
+    const site = openedSite();
     const path = join(tmpdir(), `visits-${process.pid}.csv`);
     const file = openSync(path, 'w');
     writeSync(file, `${HEADER}\n`);
