@@ -15,6 +15,7 @@ const CHECKS = {
   prettier: [module('prettier/bin/prettier.cjs'), '--check', '--cache', '.'],
   'API docs': ['test/check/api_docs.mjs'],
   tsc: [module('typescript/bin/tsc'), '--noEmit'],
+  'declared types': ['test/check/api.mjs'],
   imports: ['test/check/imports.mjs'],
   words: ['test/check/words.mjs'],
 };

@@ -1,17 +1,16 @@
 /**
  * Whether anything changed that users could notice: `npm run frozen`.
  *
- * Compares tables after five steps, files that are written, and declared types with the record in record.json, and
- * prints how many files a step goes through and how large the house is, beside figures.json. Progress goes to standard
- * error, one line of JSON with the counts to standard output. Ends with 0 where all is as recorded or differs
- * deliberately (deliberate.json), 1 where not, 2 for wrong options.
+ * Compares tables after five steps and files that are written with the record in record.json, and prints how many files
+ * a step goes through and how large the house is, beside figures.json. Progress goes to standard error, one line of JSON
+ * with the counts to standard output. Ends with 0 where all is as recorded or differs deliberately (deliberate.json), 1
+ * where not, 2 for wrong options. Declared types are compared by test/check/api.mjs.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bench } from './bench.js';
-import { declarations } from './declarations.js';
 import { BACKENDS } from './programs/package.mjs';
 import { runProgram, sideBySide } from './programs.js';
 import { compare, recordText, type Comparison, type Deliberate, type Frozen, type Groups } from './record.js';
@@ -21,7 +20,7 @@ import { passageLines, type Passages } from './steps.js';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const at = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const [RECORD, FIGURES, DELIBERATE] = [at('record.json'), at('figures.json'), at('deliberate.json')];
-const PARTS = ['tables', 'files', 'types', 'steps', 'size'] as const;
+const PARTS = ['tables', 'files', 'steps', 'size'] as const;
 const MOST_LISTED = 40;
 
 const HELP = `npm run frozen -- [--only PART]... [--backend NAME]... [--write] [--all]
@@ -38,7 +37,7 @@ npm run frozen -- --bench DIR [--rounds N]
 
 dist must be built; figures come from src. Meant differences are listed in test/frozen/deliberate.json:
 [{"what": "cpu native, avx2 / adam / float32 8 sum", "now": "0123456789ab", "reason": "..."}]; the beginning of a name
-("types of node / names", "cpu native, avx2 / adam") stands for all that it begins, \`now\` may be left out.
+("cpu native, avx2 / adam") stands for all that it begins, \`now\` may be left out.
 `;
 
 type Part = (typeof PARTS)[number];
@@ -117,8 +116,7 @@ async function frozenNow({ parts, backends, jobs: atOnce }: Chosen): Promise<Fro
     say(`${hashed.key}: ${casesIn({ [hashed.key]: hashed.groups })} cases`);
     return hashed;
   });
-  const found = Object.fromEntries((await sideBySide(jobs, atOnce)).map(({ key, groups }) => [key, groups]));
-  return { ...found, ...(parts.includes('types') ? declarations(ROOT) : {}) };
+  return Object.fromEntries((await sideBySide(jobs, atOnce)).map(({ key, groups }) => [key, groups]));
 }
 
 function casesIn(frozen: Frozen): number {
@@ -128,7 +126,6 @@ function casesIn(frozen: Frozen): number {
 
 /** Whether a key of the record belongs to what was asked for. */
 function isDue(key: string, { parts, backends }: Chosen, found: Frozen): boolean {
-  if (key.startsWith('types ')) return parts.includes('types');
   if (key.startsWith('files, ')) return parts.includes('files');
   // Another instruction set than that of this machine is not due.
   const [name] = key.split(', ');
@@ -146,20 +143,10 @@ function tell({ differences, deliberate, added, notCompared, unused }: Compariso
     for (const line of all ? lines : lines.slice(0, MOST_LISTED)) say(`  ${line}`);
     if (!all && lines.length > MOST_LISTED) say(`  and ${lines.length - MOST_LISTED} more (--all)`);
   };
-  const isName = ({ what }: { what: string }): boolean => /^types of /.test(what);
   const changed = ({ what, was, is }: { what: string; was: string | null; is: string | null }): string =>
     `${what}: ${was ?? 'not in the record'} -> ${is ?? 'not there any more'}`;
-  const lost = differences.filter((each) => isName(each) && each.is === null);
-  list('exported names lost', lost.map(changed));
-  list(
-    'exported names added',
-    added.filter((what) => isName({ what })),
-  );
-  list(
-    'not in the record yet',
-    added.filter((what) => !isName({ what })),
-  );
-  list('differences', differences.filter((each) => !lost.includes(each)).map(changed));
+  list('not in the record yet', added);
+  list('differences', differences.map(changed));
   list(
     'deliberate',
     deliberate.map((each) => `${changed(each)} (${each.reason})`),
@@ -182,19 +169,14 @@ function sizeLines(now: Sizes, before: Sizes | undefined): string[] {
     );
     return `${folder}: ${parts.join(', ')}`;
   };
-  return [
-    of('src'),
-    of('custom-ops'),
-    `rooms ${beside(now.rooms, before?.rooms)}, exported names ${beside(now.names, before?.names)}`,
-  ];
+  return [of('src'), of('custom-ops'), `rooms ${beside(now.rooms, before?.rooms)}`];
 }
 
 async function figuresNow({ parts }: Chosen): Promise<Figures> {
-  const names = (): number => Object.keys(declarations(ROOT)['types of node']!['names']!).length;
   const steps = parts.includes('steps')
     ? await runProgram<Passages>('coverage.mjs', [], ['--import', 'tsx'])
     : undefined;
-  const size = parts.includes('size') ? sizes(ROOT, names()) : undefined;
+  const size = parts.includes('size') ? sizes(ROOT) : undefined;
   return { ...(steps === undefined ? {} : { steps }), ...(size === undefined ? {} : { size }) };
 }
 

@@ -1,4 +1,4 @@
-/** How large the house is: lines, files, rooms, exported names. */
+/** How large the house is: lines, files, rooms. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ export interface Size {
   readonly mostFilesInAFolder: number;
 }
 
-export type Sizes = Readonly<Record<'src' | 'custom-ops', Size>> & { readonly rooms: number; readonly names: number };
+export type Sizes = Readonly<Record<'src' | 'custom-ops', Size>> & { readonly rooms: number };
 
 const CODE = /\.(ts|mjs|js|c|cc|h|def)$/;
 
@@ -44,6 +44,6 @@ function sizeOf(root: string, folder: string): Size {
 }
 
 /** A room is a folder or a loose file at the top of src. */
-export function sizes(root: string, names: number): Sizes {
-  return { src: sizeOf(root, 'src'), 'custom-ops': sizeOf(root, 'custom-ops'), rooms: ROOMS.length, names };
+export function sizes(root: string): Sizes {
+  return { src: sizeOf(root, 'src'), 'custom-ops': sizeOf(root, 'custom-ops'), rooms: ROOMS.length };
 }

@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+// @ts-check
+/**
+ * The declared types of dist beside those of the last release. What breaks must be listed in test/release/deliberate.json,
+ * each with its reason, and the version that CHANGELOG.md announces must be one that may break.
+ */
+import { fileURLToPath } from 'node:url';
+import { announced } from '../release/changelog.mjs';
+import * as api from '../release/api/comparison.mjs';
+import { reportsOf } from '../release/api/reports.mjs';
+
+const last = api.lastRelease();
+const breaks = api.allBreaks(
+  api.releasedReports(last),
+  reportsOf(fileURLToPath(new URL('../../dist/', import.meta.url))),
+);
+const { unlisted, unused } = api.withoutListed(breaks, api.deliberate());
+const least = api.leastVersion(last, breaks.length > 0);
+const { version } = announced();
+
+for (const { what, how } of unlisted) console.error(`breaks ${last}: ${what} ${how}`);
+if (unlisted.length > 0) console.error('List what is meant in test/release/deliberate.json, with the reason.');
+for (const { what } of unused) console.error(`test/release/deliberate.json: nothing breaks at ${what}`);
+const isLater = api.compareVersions(version, least) >= 0;
+if (!isLater) {
+  console.error(`CHANGELOG.md announces ${version}: ${breaks.length} breaks of ${last} ask for ${least} at least`);
+  for (const { what, how } of breaks) console.error(`  ${what} ${how}`);
+}
+console.log(`declared types: ${breaks.length} breaks of ${last}, ${unlisted.length} not listed, next is ${version}`);
+if (unlisted.length > 0 || unused.length > 0 || !isLater) process.exitCode = 1;
