@@ -1,5 +1,5 @@
 /** Bundles: ESM and CommonJS with types for both entries, and one minified file for browsers. tfjs is never bundled. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import nodeResolve from '@rollup/plugin-node-resolve';
@@ -50,13 +50,21 @@ const wasmFile = {
   },
 };
 
+/** Chunks are named by what is in them: those of earlier builds would be published too. */
+const withoutOldChunks = {
+  name: 'without-old-chunks',
+  buildStart() {
+    rmSync(resolve(root, 'dist', 'chunks'), { recursive: true, force: true });
+  },
+};
+
 const typescript = () => esbuild({ target: 'es2022', tsconfig: resolve(root, 'tsconfig.json') });
 
 /** One graph for both entries, so that a class or function is the same one whichever entry it came from. */
 const modules = {
   input: entries,
   external,
-  plugins: [typescriptNames, typescript(), wasmFile],
+  plugins: [withoutOldChunks, typescriptNames, typescript(), wasmFile],
   output: ['mjs', 'cjs'].map((extension) => ({
     dir: 'dist',
     format: extension === 'mjs' ? 'es' : 'cjs',

@@ -10,7 +10,7 @@ import { setup } from './setup/program.mjs';
 const HELP = `Usage: tfjs-embeddings <command>
 
   setup           makes what native speed needs (setup --help)
-  info [--json]   versions, where the op library is, which parts are there
+  info            versions, where the op library is, which parts are there, which files to ship (info --help)
   server          a parameter server for tables, and whether one lives (server --help)
   --version       the version of this package
 `;

@@ -1,5 +1,5 @@
 /** The part "bundles": what npm publishes, made by rollup. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gist, run } from './command.mjs';
 import { isClone, packageFolder, root } from './places.mjs';
@@ -9,20 +9,22 @@ import { removeUnfinished } from './unfinished.mjs';
 const DIST = join(root, 'dist');
 const STAMP = join(DIST, '.stamp.json');
 const INPUTS = ['src', 'rollup.config.js', 'tsconfig.json', 'package.json', 'package-lock.json'];
-const ENTRIES = ['index', 'index.node', 'node', 'ops', 'preprocessing', 'report', 'tpu'];
-const OUTPUTS = [
-  ...ENTRIES.flatMap((name) => [`${name}.mjs`, `${name}.cjs`, `${name}.d.ts`]),
-  'tfjs-embeddings.min.js',
-];
+/** Every file that package.json names. */
+const { exports, unpkg } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const OUTPUTS = [...new Set([...filesIn(exports), unpkg])].filter((path) => path.startsWith('./dist/'));
+
+function filesIn(conditions) {
+  return typeof conditions === 'string' ? [conditions] : Object.values(conditions).flatMap(filesIn);
+}
 
 /** Finds the bundles; `make` runs rollup when sources or settings changed. */
 export function findBundles({ log }) {
-  const lacking = OUTPUTS.find((name) => !existsSync(join(DIST, name)));
+  const lacking = OUTPUTS.find((name) => !existsSync(join(root, name)));
   const why = 'ESM, CommonJS, browser, types';
   if (!isClone) {
     return lacking === undefined
       ? { state: 'present', why }
-      : { state: 'missing', why: `the package lacks dist/${lacking}` };
+      : { state: 'missing', why: `the package lacks ${lacking.slice(2)}` };
   }
   const inputs = hashOf(...INPUTS.map((name) => ({ path: join(root, name) })));
   if (lacking === undefined && readStamp(STAMP)?.inputs === inputs) return { state: 'present', why };

@@ -1,21 +1,52 @@
-/** The command `info`: versions, where things are, which parts are there. Changes nothing. */
+/** The command `info`: versions, where things are, which parts are there, which files to ship. Changes nothing. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { filesToShip } from './bundle.mjs';
 import { goThroughParts } from './parts.mjs';
 import { addon, packageFolder, root } from './places.mjs';
 import { tableOf } from './table.mjs';
 
+const HELP = `Usage: tfjs-embeddings info [--json] [--bundle]
+
+Versions, where the op library is, which parts are there and why.
+
+  --json         the same for programs
+  --bundle       the files that training, saving and loading on \`cpu\` need here, one a line, from the current folder
+`;
+
 /** Prints what is there, for people or as JSON; resolves to the exit code. */
 export async function info(args) {
-  const unknown = args.find((arg) => arg !== '--json');
+  const unknown = args.find((arg) => !['--json', '--bundle', '--help', '-h'].includes(arg));
   if (unknown !== undefined) {
-    process.stderr.write(`info: unknown argument ${unknown}\n`);
+    process.stderr.write(`info: unknown argument ${unknown}\n\n${HELP}`);
     return 2;
   }
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const isJson = args.includes('--json');
+  if (args.includes('--bundle')) return bundle(isJson);
   const facts = await gather();
-  if (args.includes('--json')) process.stdout.write(`${JSON.stringify(facts)}\n`);
+  if (isJson) process.stdout.write(`${JSON.stringify(facts)}\n`);
   else process.stdout.write(`${forPeople(facts)}\n`);
+  return 0;
+}
+
+/** The list goes to standard output alone, so that `zip -@` and `tar -T -` take it. */
+async function bundle(isJson) {
+  let found;
+  try {
+    found = await filesToShip();
+  } catch (error) {
+    process.stderr.write(`info: ${error.message}\n`);
+    return 1;
+  }
+  const { files, bytes, implementation } = found;
+  if (isJson) process.stdout.write(`${JSON.stringify(found)}\n`);
+  else process.stdout.write(`${files.map(({ path }) => path).join('\n')}\n`);
+  process.stderr.write(`${files.length} files, ${(bytes / 1e6).toFixed(1)} MB, ${implementation} kernels\n`);
   return 0;
 }
 

@@ -15,6 +15,7 @@ const SECTIONS = {
     'docs/saving.md',
     'docs/keras.md',
     'docs/serving.md',
+    'docs/serverless.md',
     'docs/browser.md',
     'docs/demo.md',
     'docs/personal.md',

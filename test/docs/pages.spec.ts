@@ -33,6 +33,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx tfjs-embeddings server --task ps:0 --listen 10.0.0.1:2222 --memory 128000000000 --network-is-private':
     'serves until it is ended',
   'npx tfjs-embeddings server --check 10.0.0.1:2222': 'asks the server of the line above',
+  'npx tfjs-embeddings info --bundle | zip -q function.zip -@ handler.mjs -r click': 'zip need not be there',
+  'npm install --os=linux --cpu=arm64 @tensorflow/tfjs tfjs-embeddings': 'the package is not published here',
   'pip install tensorboard': 'downloads',
   'tensorboard --logdir logs': 'serves until it is ended: test/callbacks reads the files by its readers',
 };
@@ -45,6 +47,7 @@ const PARTLY_RUN: Readonly<Record<string, string>> = {
 /** What commands print that run. */
 const PRINTED: Readonly<Record<string, RegExp>> = {
   'npx tfjs-embeddings info --json': /"version"/,
+  'npx tfjs-embeddings info --bundle': /kernels\.wasm/,
   'saved_model_cli show --dir served/click/1 --all': /inputs\['seen'\]/,
   "saved_model_cli run --dir served/click/1 --tag_set serve --signature_def serving_default --input_exprs 'user=[[1]];seen=[[5, -1]]'":
     /\[\[0\.\d+/,

@@ -17,7 +17,8 @@ function packageFile(): { version: string; dependencies: Record<string, string> 
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ReturnType<typeof packageFile>;
 }
 
-function run(program: string, args: readonly string[], folder: string): Promise<Outcome> {
+/** Runs a program with these arguments in a folder. */
+export function runIn(folder: string, program: string, ...args: readonly string[]): Promise<Outcome> {
   const child = spawn(program, args, { cwd: folder });
   let [output, errors] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -69,11 +70,11 @@ export class Project {
 
   /** Installs the package as npm packs it. */
   async installPacked(): Promise<void> {
-    const packed = await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', this.path], ROOT);
+    const packed = await runIn(ROOT, 'npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', this.path);
     const home = join(this.path, 'node_modules', 'tfjs-embeddings');
     mkdirSync(home, { recursive: true });
     const archive = join(this.path, packed.output.trim());
-    const { code, errors } = await run('tar', ['-xzf', archive, '--strip-components=1', '-C', home], this.path);
+    const { code, errors } = await runIn(this.path, 'tar', '-xzf', archive, '--strip-components=1', '-C', home);
     if (code !== 0) throw new Error(`${packed.errors}${errors}`);
     this.#linkDependencies();
   }
@@ -90,7 +91,7 @@ export class Project {
 
   /** Runs a program with these arguments in the project. */
   runBy(program: string, ...args: string[]): Promise<Outcome> {
-    return run(program, args, this.path);
+    return runIn(this.path, program, ...args);
   }
 
   /** Runs an ES module. */
