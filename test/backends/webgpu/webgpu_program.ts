@@ -346,6 +346,34 @@ async function strayIds(): Promise<string[]> {
   return [said, lookedUp, after, unread];
 }
 
+/** Rows are rewritten in place where nobody else holds the table, and not where somebody does. */
+async function rewrittenRows(): Promise<unknown[]> {
+  const table = madeTable();
+  const clone = table.clone();
+  const shared = currentBackend().tables.rewrite(table);
+  const held = await numbersOf(clone);
+  clone.dispose();
+  currentBackend().tables.rewrite(table)!(1, Float32Array.of(7, 8));
+  const after = await numbersOf(table);
+  table.dispose();
+  return [shared, held, after];
+}
+
+/** What a row becomes whose gradients give something else in another order, with ids that the GPU has sorted. */
+async function orderOfSums(): Promise<string> {
+  const table = tf.tidy(() => tf.variable(tf.zeros<tf.Rank.R2>([3, 1])));
+  tf.tidy(() => {
+    const gradients = [1e8, 1, -1e8, 1, 1e8, 1, -1e8, 1, 1e8, -1e8, 1];
+    const gradient = tf.tensor2d(gradients, [gradients.length, 1]);
+    const values = tf.zeros([gradients.length], 'int32').add<tf.Tensor1D>(tf.scalar(1, 'int32'));
+    const rowSplits = Array.from({ length: gradients.length + 1 }, (_, i) => i);
+    emb.ops.sparseApply('sgd', { table, gradient, values, rowSplits, combiner: 'sum', learningRate: 1 });
+  });
+  const after = await numbersOf(table);
+  table.dispose();
+  return after;
+}
+
 /** A step of all rows of a table with more numbers than one axis of a dispatch reaches; the largest difference from cpu. */
 async function wideStep(): Promise<number> {
   const shape: [number, number] = [140_000, 32];
@@ -383,6 +411,8 @@ const WEBGPU = {
   idsOfOps,
   namedKernels,
   strayIds,
+  rewrittenRows,
+  orderOfSums,
   wideStep,
   brokenShader,
   lostDevice,

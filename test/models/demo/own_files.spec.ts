@@ -94,6 +94,39 @@ describe('the demo with files of one’s own', () => {
     expect(demo.complaints).toEqual([]);
   }, 240_000);
 
+  it('takes cells of several texts for lists, and recommends what the file holds and nothing else', async () => {
+    const site = openedSite();
+    const demo = await DemoPage.open(await newVisitor(site), site);
+    const { page } = demo;
+    // Six places, each liked by those who like its letter.
+    const rows = Array.from({ length: 3000 }, (_, i) => {
+      const letter = 'abcdef'[(i * 7) % 6]!;
+      return `${letter}|${'xyz'[i % 3]!},place ${letter}`;
+    });
+    await choose(demo, 'likes.csv', ['likes,place', ...rows].join('\n'));
+    expect((await demo.rows('#understood'))[0]!.slice(0, 2)).toEqual(['likes', 'text']);
+    const kinds = page.locator('#understood tbody select');
+    expect(await kinds.evaluateAll((all) => all.map((each) => (each as HTMLSelectElement).value))).toEqual([
+      'list',
+      'category',
+    ]);
+    await demo.set({ epochs: 3, batch: 64 });
+    expect(await demo.click('#train')).toBe('Trained');
+    await page.fill('#asked [name=likes]', 'c|x');
+    await demo.click('#asked button');
+    await page.waitForSelector('#best table');
+    const best = (await demo.rows('#best')).map(([name]) => name!);
+    expect(best[0]).toBe('place c');
+    expect([...best].sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => `place ${letter}`));
+    await demo.click('#draw');
+    await page.fill('#find', 'place c');
+    await page.press('#find', 'Tab');
+    await page.waitForSelector('#near table');
+    const near = (await demo.rows('#near')).map(([name]) => name!);
+    expect([...near].sort()).toEqual(['a', 'b', 'd', 'e', 'f'].map((letter) => `place ${letter}`));
+    expect(demo.complaints).toEqual([]);
+  }, 120_000);
+
   it('reads parquet', async () => {
     const site = openedSite();
     const demo = await DemoPage.open(await newVisitor(site), site);

@@ -4,6 +4,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { freeze, itemsOf } from '../../../models/personal/frozen_items.js';
 import { buildPersonal, madeUpData, trainItems } from '../../../models/personal/job.js';
+import { Random } from '../../../models/random.js';
 import { readOptions } from '../../../models/personal/options.mjs';
 import { negativesOf, refinedRow } from '../../../models/personal/refined_row.js';
 import { servePage } from '../../../models/page/server.js';
@@ -11,6 +12,27 @@ import { skipOrFail } from '../../helpers/backends.js';
 import { DemoPage, launchForPages, newVisitor } from '../demo/demo_page.js';
 
 describe('a personal model', () => {
+  it('folds in by the rows that the page has, not by those that were trained', () => {
+    const before = tf.memory().numTensors;
+    const random = new Random(3);
+    const items = tf.tensor2d(
+      Array.from({ length: 40 * 4 }, () => 100 * random.next()),
+      [40, 4],
+    );
+    const frozen = freeze(items, { regularization: 0.1, unobservedWeight: 0.01 });
+    const { foldIn } = (frozen as unknown as { userDefinedMetadata: { foldIn: { gram: number[] } } })
+      .userDefinedMetadata;
+    const rounded = emb.quantize(frozen, { dtype: 'float32' });
+    const [ofRounded, ofTrained] = [rounded.getWeights()[0]!, items].map((rows) => {
+      return tf.tidy(() => Array.from(tf.matMul(rows as tf.Tensor2D, rows as tf.Tensor2D, true).dataSync()));
+    });
+    expect(foldIn.gram).toEqual(ofRounded!);
+    expect(foldIn.gram).not.toEqual(ofTrained!);
+    for (const model of [frozen, rounded]) model.dispose();
+    items.dispose();
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
   it('folds a visitor in as Node does, keeps the clicks, and sends nothing', async () => {
     const browser = await launchForPages();
     if ('missing' in browser) return skipOrFail(browser.missing);
