@@ -6,8 +6,11 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__APPLE__)
+#include <stdio.h>
 #endif
 #if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
+#include <cpuid.h>
 #include <nmmintrin.h>
 #define TE_CRC32C_X64
 #endif
@@ -108,7 +111,19 @@ static uint64_t eight_bytes(const char* at) {
   return value;
 }
 
-__attribute__((target("sse4.2"))) static uint32_t extend_crc32c(uint32_t before, const char* at, size_t length) {
+static bool has_sse42(void) {
+  unsigned a, b, c = 0, d;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_SSE4_2) != 0;
+}
+
+/* clang has the instruction apart from the others of SSE 4.2. */
+#if defined(__clang__) && __clang_major__ >= 14
+#define CRC_TARGET "sse4.2,crc32"
+#else
+#define CRC_TARGET "sse4.2"
+#endif
+
+__attribute__((target(CRC_TARGET))) static uint32_t extend_crc32c(uint32_t before, const char* at, size_t length) {
   uint64_t crc = ~before;
   for (; length >= 3 * CRC_RUN; at += 3 * CRC_RUN, length -= 3 * CRC_RUN) {
     uint64_t second = 0, third = 0;
@@ -134,7 +149,7 @@ napi_value crc32c_of(napi_env env, napi_callback_info info) {
   if (c.failed) return NULL;
 #if defined(TE_CRC32C_X64)
   static bool is_known = false;
-  if (__builtin_cpu_supports("sse4.2")) {
+  if (has_sse42()) {
     /* Threads that come at the same time make the same table. */
     if (!is_known) make_crc_shift();
     is_known = true;
@@ -142,5 +157,6 @@ napi_value crc32c_of(napi_env env, napi_callback_info info) {
   }
 #endif
   (void)before;
+  (void)bytes;
   return new_number(env, -1);
 }

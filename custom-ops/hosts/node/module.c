@@ -9,7 +9,10 @@
 #include "functions.h"
 
 #include <stddef.h>
-#if !defined(_WIN32)
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
 #include <dlfcn.h>
 #endif
 
@@ -161,7 +164,7 @@ static napi_value register_tensorflow(napi_env env, napi_callback_info info) {
 #if defined(TE_WITH_TENSORFLOW)
   return new_text(env, te_tensorflow_register());
 #else
-  return new_text(env, "built without TensorFlow");
+  return new_text(env, "the addon has none: `npx tfjs-embeddings setup` builds one that has, with a C++ compiler");
 #endif
 }
 

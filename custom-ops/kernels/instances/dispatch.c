@@ -5,43 +5,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(TE_HAS_AVX) && defined(_MSC_VER) && !defined(__clang__)
-#include <immintrin.h>
+#if defined(TE_HAS_AVX)
+/*
+ * Bits of CPUID, and of XGETBV for the state that the system saves. What compilers offer for this brings functions of
+ * their own library along, a slow memcpy among them.
+ */
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+static void ask_cpu(int leaf, int r[4]) { __cpuidex(r, leaf, 0); }
+static int64_t saved_state(void) { return (int64_t)_xgetbv(0); }
+#else
+#include <cpuid.h>
+static void ask_cpu(int leaf, int r[4]) { __cpuid_count(leaf, 0, r[0], r[1], r[2], r[3]); }
+static int64_t saved_state(void) {
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (int64_t)high << 32 | low;
+}
+#endif
+
 static int has_avx2(void) {
   int r[4];
-  __cpuid(r, 1);
-  /* FMA, OSXSAVE, AVX, F16C; then the state that the system saves; then AVX2. */
-  const int wanted = 1 << 12 | 1 << 27 | 1 << 28 | 1 << 29;
-  if ((r[2] & wanted) != wanted) return 0;
-  if ((_xgetbv(0) & 6) != 6) return 0;
-  __cpuidex(r, 7, 0);
-  return (r[1] & (1 << 5)) != 0;
+  ask_cpu(0, r);
+  if (r[0] < 7) return 0;
+  ask_cpu(1, r);
+  const int wanted = 1 << 12 | 1 << 27 | 1 << 28 | 1 << 29; /* FMA, OSXSAVE, AVX, F16C */
+  if ((r[2] & wanted) != wanted || (saved_state() & 6) != 6) return 0;
+  ask_cpu(7, r);
+  return (r[1] & 1 << 5) != 0;
 }
 static int has_avx512(void) {
   int r[4];
-  if (!has_avx2() || (_xgetbv(0) & 0xe6) != 0xe6) return 0;
-  __cpuidex(r, 7, 0);
-  return (r[1] & (1 << 16)) != 0 && (r[1] & (1 << 17)) != 0;
+  if (!has_avx2() || (saved_state() & 0xe6) != 0xe6) return 0;
+  ask_cpu(7, r);
+  return (r[1] & 1 << 16) != 0 && (r[1] & 1 << 17) != 0; /* AVX512F, AVX512DQ */
 }
-#elif defined(TE_HAS_AVX)
-#include <cpuid.h>
-/* __builtin_cpu_supports knows the name since GCC 11. */
-static int has_f16c(void) {
-  unsigned a, b, c, d;
-  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
-}
-static int has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
-static int has_avx512(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"); }
 #endif
 
 static const te_kernels* choose(void) {
   const te_kernels* available[4];
   int count = 0;
 #if defined(TE_HAS_AVX)
-#if !defined(_MSC_VER) || defined(__clang__)
-  __builtin_cpu_init();
-#endif
-  if (has_avx2() && has_avx512()) available[count++] = &te_kernels_avx512;
+  if (has_avx512()) available[count++] = &te_kernels_avx512;
   if (has_avx2()) available[count++] = &te_kernels_avx2;
 #endif
 #if defined(TE_HAS_BASELINE)
@@ -81,6 +86,8 @@ const te_kernels* te_kernels_of(int64_t dim) {
 #if defined(TE_HAS_AVX)
   const int64_t rest = dim % 16;
   if (kernels == &te_kernels_avx512 && dim < 64 && rest > 0 && rest <= 8) return &te_kernels_avx2;
+#else
+  (void)dim;
 #endif
   return kernels;
 }
