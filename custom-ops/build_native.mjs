@@ -3,11 +3,7 @@
  *
  * Needs a C compiler (gcc or clang; a C++ compiler too for TensorFlow) and the Node-API headers, and nothing of
  * TensorFlow but headers: its symbols are found at run time. `node custom-ops/build_native.mjs` builds for Node alone,
- * or for TensorFlow too with TENSORFLOW_INCLUDE=<folder of headers>.
- *
- * With Microsoft's compiler the equivalent is
- *   cl /std:c11 /O2 /LD /I<headers> /Ikernels kernels\*.c kernels\instances\*.c kernels\step\*.c hosts\node\*.c /link node.lib /out:tfjs_embeddings.node
- * with /arch:AVX2 for kernels\instances\instance_avx2.c and /arch:AVX512 for instance_avx512.c.
+ * or for TensorFlow too with TENSORFLOW_INCLUDE=<folder of headers>. `npm run prebuild` builds for other platforms.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -20,7 +16,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const kernels = join(here, 'kernels');
 const hosts = join(here, 'hosts');
 
-const COMMON = ['-O3', '-fPIC', '-fvisibility=hidden', '-fno-math-errno', '-ffp-contract=off', '-Wall', '-Wextra'];
+const COMMON = ['-O3', '-fvisibility=hidden', '-fno-math-errno', '-ffp-contract=off', '-Wall', '-Wextra'];
 const INSTRUCTION_SETS = {
   'instance_avx2.c': ['-mavx2', '-mfma', '-mf16c'],
   'instance_avx512.c': ['-mavx512f', '-mavx512dq', '-mfma'],
@@ -61,13 +57,15 @@ async function runAll(jobs, atOnce) {
 }
 
 /** Flags that link a library whose undefined symbols come from the program that loads it. */
-function linkFlags() {
-  if (process.platform === 'darwin') return ['-bundle', '-undefined', 'dynamic_lookup'];
+function linkFlags(platform) {
+  if (platform === 'darwin') return ['-bundle', '-undefined', 'dynamic_lookup'];
+  if (platform === 'win32') return ['-shared']; // hosts/node/windows finds the symbols
   return ['-shared', '-pthread', '-Wl,-z,nodelete', '-ldl', '-lm'];
 }
 
-function compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log }) {
-  const x64 = process.arch === 'x64';
+function compileJobs({ cc, cxx, target, flags, napiInclude, tensorflowInclude, folder, log }) {
+  const x64 = target.arch === 'x64';
+  const common = [...COMMON, ...(target.platform === 'win32' ? [] : ['-fPIC']), ...flags];
   const withTensorFlow = tensorflowInclude ? ['-DTE_WITH_TENSORFLOW'] : [];
   // Named by their paths: hosts have files of the same names.
   const object = (source) => join(folder, `${relative(here, source).split(sep).join('-')}.o`);
@@ -75,11 +73,10 @@ function compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log }) {
     readdirSync(place, { recursive: true })
       .filter((name) => name.endsWith(ending))
       .map((name) => join(place, name));
-  const c = (source, extra) => [cc, ['-std=gnu11', ...COMMON, ...extra, '-c', source, '-o', object(source)]];
-  const cc17 = (source) => [
-    cxx,
-    ['-std=c++17', ...COMMON, '-isystem', tensorflowInclude, '-c', source, '-o', object(source)],
-  ];
+  const c = (source, extra) => [...cc, '-std=gnu11', ...common, ...extra, '-c', source, '-o', object(source)];
+  const cc17 = (source) => {
+    return [...cxx, '-std=c++17', ...common, '-isystem', tensorflowInclude, '-c', source, '-o', object(source)];
+  };
   const calls = [
     ...under(kernels, '.c').map((source) =>
       c(source, ['-I', kernels, ...((x64 && INSTRUCTION_SETS[basename(source)]) || [])]),
@@ -90,10 +87,10 @@ function compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log }) {
     ...(tensorflowInclude ? under(join(hosts, 'tensorflow'), '.cc').map(cc17) : []),
   ];
   // The large files first: they decide when the last compiler ends.
-  const weight = ([, args]) => (/instance_|tensorflow/.test(args.at(-1)) ? 0 : 1);
+  const weight = (call) => (/instance_|tensorflow/.test(call.at(-1)) ? 0 : 1);
   calls.sort((a, b) => weight(a) - weight(b));
-  const objects = calls.map(([, args]) => args.at(-1));
-  const jobs = calls.map(([command, args]) => async () => {
+  const objects = calls.map((call) => call.at(-1));
+  const jobs = calls.map(([command, ...args]) => async () => {
     const said = await run(command, args);
     if (said !== '') log(said);
   });
@@ -103,18 +100,23 @@ function compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log }) {
 /**
  * Returns the path of the library.
  *
- * cc, cxx: commands of the compilers. napiInclude: folder with node_api.h. tensorflowInclude: folder with
- * tensorflow/c/c_api.h, or null for Node alone. out: file to write. log: takes lines of text.
- * Throws an Error with the compiler's words.
+ * cc, cxx: commands of the compilers, or lists of a command and its first arguments; cxx may be null for Node alone.
+ * napiInclude: folder with node_api.h. tensorflowInclude: folder with tensorflow/c/c_api.h, or null for Node alone.
+ * out: file to write. log: takes lines of text. target: {platform, arch} as Node names them, this machine's at first.
+ * flags, links: further flags of all compilers and of the linker. Throws an Error with the compiler's words.
  */
-export async function buildNative({ cc, cxx, napiInclude, tensorflowInclude, out, log }) {
+export async function buildNative({ cc, cxx, napiInclude, tensorflowInclude, out, log, ...others }) {
+  const { target = { platform: process.platform, arch: process.arch }, flags = [], links = [] } = others;
   // Of this process alone: compilers that outlived a killed build may still write to theirs.
   const folder = unfinished(join(dirname(out), `objects-${process.pid}`));
+  const [c, cPlusPlus] = [[cc].flat(), [cxx].flat()];
   try {
     mkdirSync(folder, { recursive: true });
-    const { jobs, objects } = compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log });
+    const compilers = { cc: c, cxx: cPlusPlus, target, flags };
+    const { jobs, objects } = compileJobs({ ...compilers, napiInclude, tensorflowInclude, folder, log });
     await runAll(jobs, Math.max(2, Math.min(4, availableParallelism())));
-    await run(tensorflowInclude ? cxx : cc, [...objects, ...linkFlags(), '-o', out]);
+    const [linker, ...first] = tensorflowInclude ? cPlusPlus : c;
+    await run(linker, [...first, ...objects, ...linkFlags(target.platform), ...links, '-o', out]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
