@@ -60,9 +60,10 @@ const withoutOldChunks = {
 
 const typescript = () => esbuild({ target: 'es2022', tsconfig: resolve(root, 'tsconfig.json') });
 
-/** One graph for both entries, so that a class or function is the same one whichever entry it came from. */
+/** One graph for all entries, so that a class or function is the same one whichever entry it came from. */
 const modules = {
-  input: entries,
+  // Set-up and `info` look for the addon as a program does.
+  input: { ...entries, addons_here: 'src/backends/native/addons_here.ts' },
   external,
   plugins: [withoutOldChunks, typescriptNames, typescript(), wasmFile],
   output: ['mjs', 'cjs'].map((extension) => ({

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { registerBroadcastKernels, registerDenseKernels } from './backends/cpu/dense_kernels.js';
 import { registerCluster } from './backends/cluster/register.js';
-import { addonPath, loadAddon } from './backends/native/addon.js';
+import { addonPath } from './backends/native/addon.js';
 import { unbuiltTfjsNode } from './backends/native/unbuilt_tfjs_node.js';
 import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
@@ -33,13 +33,10 @@ export type { CheckpointOptions, DeltasArgs } from './backends/cluster/checkpoin
 restoreLegacyUtil();
 
 const tensorflow = registerTensorFlowBackend();
-const problem = registerNativeKernels();
-const addon = problem === null ? loadAddon() : null;
+const { addon, faults } = registerNativeKernels();
+for (const fault of faults) warnOnce(fault);
 if (addon !== null) tensorflow.connect(addon, WHOLE_OPS);
-else if (existsSync(addonPath())) {
-  warnOnce(problem!);
-  tensorflow.lack(null);
-} else tensorflow.lack('`npx tfjs-embeddings setup` builds the native kernels');
+else tensorflow.lack(faults.length > 0 ? null : '`npx tfjs-embeddings setup` builds the native kernels');
 
 setPlatform({
   require: createRequire(import.meta.url),

@@ -4,22 +4,32 @@ import { join } from 'node:path';
 import { gist } from './command.mjs';
 import { compiler } from './compiler.mjs';
 import { addon, build, nodeApiHeaders, root } from './places.mjs';
+import { prebuiltSource } from './prebuilt.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 import { removeUnfinished, unfinished } from './unfinished.mjs';
 
 const STAMP = `${addon}.json`;
 const SOURCES = ['kernels', 'hosts', 'build_native.mjs'];
 
-/** Finds the addon; `make` builds it when its sources, TensorFlow's headers or the compilers are others. */
-export function findAddon({ log, tensorflow }) {
-  const [cc, cxx, headers] = [compiler('c'), compiler('c++'), nodeApiHeaders()];
+/**
+ * Finds the addon; `make` builds it when its sources, TensorFlow's headers or the compilers are others. Where this
+ * platform's package has one, only TensorFlow's ops are a reason to build.
+ */
+export async function findAddon({ log, tensorflow }) {
+  const [cc, cxx, headers, prebuilt] = [compiler('c'), compiler('c++'), nodeApiHeaders(), await prebuiltSource()];
   const wanted = tensorflow !== undefined && !cxx.missing ? tensorflow : null;
   const stamp = existsSync(addon) ? readStamp(STAMP) : null;
-  if (stamp !== null && isCurrent(stamp, wanted, cc, cxx)) {
+  const isOfUse = stamp !== null && (stamp.tensorflow !== null || prebuilt === null);
+  if (isOfUse && isCurrent(stamp, wanted, cc, cxx)) {
     return { state: 'present', why: purpose(stamp.tensorflow, tensorflow, cxx) };
   }
-  if (cc.missing) return { state: 'missing', why: cc.missing };
-  if (headers === null) return { state: 'missing', why: 'no Node-API headers: npm install node-api-headers' };
+  const noHeaders = headers === null ? 'no Node-API headers: npm install node-api-headers' : undefined;
+  const problem = cc.missing ?? noHeaders;
+  if (prebuilt !== null && (wanted === null || problem !== undefined)) {
+    const lacks = tensorflow === undefined ? '' : `, for Node only: ${problem ?? cxx.missing}`;
+    return { state: 'present', why: `${prebuilt}${lacks}` };
+  }
+  if (problem !== undefined) return { state: 'missing', why: problem };
   const why = purpose(wanted?.version ?? null, tensorflow, cxx);
   const make = () => compile({ cc, cxx, headers, wanted, log, why });
   return { state: 'missing', why: existsSync(addon) ? 'out of date' : 'not built', make };

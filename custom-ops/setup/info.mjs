@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { filesToShip } from './bundle.mjs';
 import { goThroughParts } from './parts.mjs';
 import { addon, packageFolder, root } from './places.mjs';
+import { addonsHere } from './prebuilt.mjs';
 import { tableOf } from './table.mjs';
 
 const HELP = `Usage: tfjs-embeddings info [--json] [--bundle]
@@ -59,19 +60,25 @@ async function gather() {
     tfjs: versionOf('@tensorflow/tfjs'),
     tfjsNode: versionOf('@tensorflow/tfjs-node'),
     opLibraryPath: existsSync(addon) ? addon : null,
-    ...addonInfo(),
+    ...(await addonInfo()),
     parts: Object.fromEntries(parts.map(({ name, state, why }) => [name, { state, why }])),
   };
 }
 
-/** What the addon says of this machine; null where there is no addon or it cannot be loaded here. */
-function addonInfo() {
-  try {
-    const { instructionSet, getThreads } = createRequire(import.meta.url)(addon);
-    return { instructionSet: instructionSet(), threads: getThreads() };
-  } catch {
-    return { instructionSet: null, threads: null };
+/** Which addon runs and what it says of this machine, or why none does: as `backendInfo()` tells it. */
+async function addonInfo() {
+  const { found, faults, lacking } = await addonsHere();
+  const reasons = [...faults];
+  for (const { path, source } of found) {
+    try {
+      const { instructionSet, getThreads } = createRequire(import.meta.url)(path);
+      return { addon: source, instructionSet: instructionSet(), threads: getThreads() };
+    } catch (error) {
+      reasons.push(`${path} cannot be loaded: ${error.message}`);
+    }
   }
+  const why = reasons.length > 0 ? reasons.join('; ') : lacking;
+  return { addon: `WebAssembly: ${why}`, instructionSet: null, threads: null };
 }
 
 function versionOf(name) {

@@ -91,7 +91,7 @@ function missing(kernels: KernelChoice): RuntimeError {
   const present = [...registry().sets.keys()].join(', ');
   const note =
     kernels === 'native'
-      ? "Native kernels come with `import 'tfjs-embeddings/node'` after `npx tfjs-embeddings setup`."
+      ? "Native kernels come with `import 'tfjs-embeddings/node'`; `npx tfjs-embeddings info` says why there are none."
       : 'Await `ready()` first where WebAssembly is compiled asynchronously.';
   return new RuntimeError('kernels', `an implementation that is present (${present})`, kernels, note);
 }
@@ -170,9 +170,19 @@ export function tellProducts(backendName: string, info: ProductInfo): void {
   productInfos().set(backendName, info);
 }
 
+/** What the Node entry says of the addon; null elsewhere. */
+const addonInfo = (): { text: string | null } => perProcess('addon', () => ({ text: null }));
+
+/** Has `backendInfo` tell where the native kernels come from, or why there are none. */
+export function tellAddon(text: string): void {
+  addonInfo().text = text;
+}
+
 export interface BackendInfo {
   readonly backend: string;
   readonly kernels: Readonly<Record<string, KernelInfo>>;
+  /** Only in Node: which native kernels there are, `prebuilt` with the platform or `built`, or `WebAssembly` and why. */
+  readonly addon?: string;
   /** Only where the backend has devices: how many, of which kind, and where that was not chosen, why. */
   readonly devices?: object;
   /** Only on `webgl` and `webgpu`: where tables lie. */
@@ -184,8 +194,9 @@ export interface BackendInfo {
  * where products of matrices of tfjs, which dense layers are, run in kernels of this package too: on `cpu` with native
  * kernels all that these take, on `wasm` those of transposed matrices, which gradients are.
  *
- * @returns The backend's name, the implementation of each kernel, the devices where it has some, and on a GPU where
- * tables lie.
+ * @returns The backend's name, the implementation of each kernel, in Node which addon they come from (`'prebuilt
+ * linux-x64'`, `'built'`, or `'WebAssembly: …'` with the reason), the devices where it has some, and on a GPU where tables
+ * lie.
  *
  * @example
  * emb.backendInfo().kernels.EmbeddingBag; // {implementation: 'native', instructionSet: 'avx512', threads: 2}
@@ -201,9 +212,11 @@ export function backendInfo(): BackendInfo {
     ...(products !== null && { BatchMatMul: products }),
   };
   const { devices, memory } = found.tables;
+  const addon = addonInfo().text;
   return {
     backend,
     kernels,
+    ...(addon !== null && { addon }),
     ...(devices !== null && { devices: devices.info() }),
     ...(memory !== undefined && { tables: memory }),
   };

@@ -1,10 +1,8 @@
 /** The addon as JavaScript sees it, and where it lies. Imported by the Node entry only. */
 import type { ColumnKernels } from '../../base/platform.js';
 import type { SlotArguments } from '../../rules/rules.js';
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { builtAddonPath, packageRoot } from './addons_here.js';
 
 /** Functions of custom-ops/hosts/node/functions.h. Enums are numbers, in the order of the arrays in types.ts. */
 export interface Addon extends ColumnKernels {
@@ -270,17 +268,12 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'finishRunsAsync',
 ];
 
-const FILE = join('custom-ops', 'build', 'tfjs_embeddings.node');
-
-/** Path of the addon under the root of the package; the file may be missing. */
+/** Path of the addon that set-up builds, with TensorFlow's ops where it can; the file may be missing. */
 export function addonPath(): string {
-  // This module is src/backends/native/addon.ts, or part of a bundle in dist/: look upwards for the package.
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
-  return join(folder, FILE);
+  return builtAddonPath(packageRoot());
 }
 
-/** Loads the addon. Throws where it is missing or does not suit this machine. */
+/** Loads an addon. Throws where it is missing or does not suit this machine. */
 export function loadAddon(path = addonPath()): Addon {
   return createRequire(import.meta.url)(path) as Addon;
 }

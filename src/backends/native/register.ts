@@ -1,7 +1,7 @@
 /** Makes the native kernels available, where there is an addon. Imported by the Node entry only. */
-import { existsSync } from 'node:fs';
-import { addKernelSet } from '../registry.js';
-import { addonPath, ADDON_FUNCTIONS, loadAddon } from './addon.js';
+import { addKernelSet, tellAddon } from '../registry.js';
+import { type Addon, addonPath, ADDON_FUNCTIONS, loadAddon } from './addon.js';
+import { addonsHere } from './addons_here.js';
 import { NativeKernelSet } from './native_kernel_set.js';
 
 /**
@@ -16,17 +16,25 @@ export function loadNative(path = addonPath()): NativeKernelSet {
   return new NativeKernelSet(addon, path);
 }
 
-/**
- * Returns null when the native kernels are in place, else the reason why they are not: kernels in WebAssembly or
- * TypeScript then run instead, and `backendInfo()` says so.
- */
-export function registerNativeKernels(): string | null {
-  const path = addonPath();
-  if (!existsSync(path)) return `${path} is missing: npx tfjs-embeddings setup`;
-  try {
-    addKernelSet(loadNative(path));
-    return null;
-  } catch (error) {
-    return `${path} cannot be loaded: ${(error as Error).message}`;
+/** `addon`: that runs now; null: kernels in WebAssembly or TypeScript do. `faults`: what is here and is of no use. */
+export interface NativeKernels {
+  readonly addon: Addon | null;
+  readonly faults: readonly string[];
+}
+
+/** Puts the kernels of the best addon in place; `backendInfo()` tells which one it is, or why there is none. */
+export function registerNativeKernels(here = addonsHere()): NativeKernels {
+  const faults = [...here.faults];
+  for (const { path, source } of here.found) {
+    try {
+      const kernels = loadNative(path);
+      addKernelSet(kernels);
+      tellAddon(source);
+      return { addon: kernels.addon, faults };
+    } catch (error) {
+      faults.push(`${path} cannot be loaded: ${(error as Error).message}`);
+    }
   }
+  tellAddon(`WebAssembly: ${faults.length > 0 ? faults.join('; ') : here.lacking}`);
+  return { addon: null, faults };
 }

@@ -27,7 +27,7 @@ export function reportsOf(dist) {
 function copied(dist, root) {
   const names = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.d.ts'));
   const entries = names.filter((name) => !/[\\/]/.test(name)).map((name) => name.slice(0, -'.d.ts'.length));
-  if (entries.length === 0) throw new Error(`${dist} holds no declarations: npm run build makes them`);
+  if (entries.length === 0) throw new Error(`${dist} holds no declarations: npm run bundle makes them`);
   writeFileSync(
     join(root, 'package.json'),
     JSON.stringify({ name: 'tfjs-embeddings', version: '0.0.0', type: 'module' }),
