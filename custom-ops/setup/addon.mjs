@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gist } from './command.mjs';
 import { compiler } from './compiler.mjs';
 import { addon, build, nodeApiHeaders, root } from './places.mjs';
-import { prebuiltSource } from './prebuilt.mjs';
+import { prebuiltSource } from '../prebuild/addons_here.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 import { removeUnfinished, unfinished } from './unfinished.mjs';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { filesToShip } from './bundle.mjs';
 import { goThroughParts } from './parts.mjs';
 import { addon, packageFolder, root } from './places.mjs';
-import { addonsHere } from './prebuilt.mjs';
+import { addonsHere } from '../prebuild/addons_here.mjs';
 import { tableOf } from './table.mjs';
 
 const HELP = `Usage: tfjs-embeddings info [--json] [--bundle]

@@ -1,6 +1,6 @@
 /** The addons of an installed package, looked for by the code that looks for them when a program runs. */
 import { existsSync } from 'node:fs';
-import { addon, isClone, root } from './places.mjs';
+import { addon, isClone, root } from '../setup/places.mjs';
 
 /** {found: [{path, source}, …], faults, lacking}: the addons that may run, best first, and why there is none. */
 export async function addonsHere() {
