@@ -113,8 +113,13 @@ export interface DataParallelTable {
   outputDim: number;
 }
 
+/** The newest version of stored plans. */
+export const PLAN_VERSION = 1;
+
 /** The plan as data: what `toJSON` gives and `readPlan` takes. */
 export interface PlanData {
+  /** Of the format, in plans that `toJSON` gives; none is 1. */
+  version?: number;
   effectiveStrategy: StrategyName;
   effectiveRowSliceThreshold: number | null;
   effectiveDataParallelThreshold: number | null;

@@ -3,7 +3,7 @@ import { describe } from '../base/errors.js';
 import { COMBINERS } from '../base/types.js';
 import { CLUSTER_RESOURCES } from './cluster/cluster_data.js';
 import { EXCHANGES } from './cluster/network.js';
-import { STRATEGY_NAMES } from './plan.js';
+import { PLAN_VERSION, STRATEGY_NAMES } from './plan.js';
 
 /** Says what is wrong with a value, one line each, naming where it is. */
 export type Shape = (value: unknown, path: string, problems: string[]) => void;
@@ -145,6 +145,7 @@ const cluster = record({
 });
 
 export const PLAN_SHAPE: Shape = record({
+  'version?': oneOf([PLAN_VERSION]),
   effectiveStrategy: oneOf(STRATEGY_NAMES),
   effectiveRowSliceThreshold: orNull(amount),
   effectiveDataParallelThreshold: orNull(amount),

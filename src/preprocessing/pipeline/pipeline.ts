@@ -1,6 +1,7 @@
 /** All columns of a data set in one record: learned in one pass, applied alike in training and serving. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
+import { checkFormatVersion } from '../../base/format_version.js';
 import { isRecord, readOptions } from '../../base/options.js';
 import { brand } from '../../base/per_process.js';
 import type { RaggedTensor } from '../../ids/ragged_tensor.js';
@@ -26,7 +27,12 @@ export interface PipelineArgs {
   columns: Columns;
 }
 
+/** The newest version of configs. */
+const VERSION = 1;
+
 export interface PipelineConfig {
+  /** Of the format. */
+  version: number;
   columns: Record<string, object | string>;
 }
 
@@ -80,6 +86,7 @@ export class Pipeline {
   static fromConfig(config: object): Pipeline {
     const columns = isRecord(config) ? config['columns'] : undefined;
     if (!isRecord(columns)) throw new ArgumentTypeError('config', 'an object as getConfig() returns it', config);
+    checkFormatVersion('config', 'a pipeline', (config as { version?: unknown }).version, VERSION);
     const entries = Object.entries(columns).map(([name, saved]): [string, ColumnInput] => [
       name,
       restoredColumn(name, saved),
@@ -168,7 +175,7 @@ export class Pipeline {
    * @returns What `fromConfig` takes.
    */
   getConfig(): PipelineConfig {
-    return { columns: Object.fromEntries(this.#steps.map((step) => [step.name, savedColumn(step)])) };
+    return { version: VERSION, columns: Object.fromEntries(this.#steps.map((step) => [step.name, savedColumn(step)])) };
   }
 }
 
