@@ -51,7 +51,9 @@ const SECTIONS = {
     'docs/benchmarks_run_avx2.md',
     'docs/architecture.md',
     'CONTRIBUTING.md',
+    'docs/compatibility.md',
     'docs/releasing.md',
+    'docs/licenses.md',
     'CHANGELOG.md',
   ],
 };
