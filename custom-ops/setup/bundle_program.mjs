@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire, register } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
 
 const files = new Set();
@@ -33,8 +33,8 @@ const [ids, labels] = [tf.zeros([8, 4], 'int32'), tf.ones([8, 1])];
 await model.fit(ids, labels, { epochs: 1, verbose: 0 });
 const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-'));
 try {
-  await model.save(pathToFileURL(folder).href);
-  const again = await tf.loadLayersModel(pathToFileURL(join(folder, 'model.json')).href);
+  await model.save(`file://${folder}`);
+  const again = await tf.loadLayersModel(`file://${join(folder, 'model.json')}`);
   again.predict(ids).dataSync();
 } finally {
   rmSync(folder, { recursive: true, force: true });

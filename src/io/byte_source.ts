@@ -68,7 +68,12 @@ export function pathOf(text: string): string {
 
 /** A URL as text: what it fetches, or the path of a file, in which nothing is encoded. */
 export function textOf(url: URL): string {
-  return url.protocol === 'file:' ? decodeURIComponent(url.pathname) : url.href;
+  if (url.protocol !== 'file:') return url.href;
+  const path = decodeURIComponent(url.pathname);
+  // On Windows /C:/folder is the path C:/folder.
+  const isDrive =
+    /^\/[a-z]:\//i.test(path) && (globalThis as { process?: NodeJS.Process }).process?.platform === 'win32';
+  return isDrive ? path.slice(1) : path;
 }
 
 /**

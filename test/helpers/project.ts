@@ -30,7 +30,7 @@ export function runIn(folder: string, program: string, ...args: readonly string[
 }
 
 export class Project {
-  readonly path = mkdtempSync(join(tmpdir(), 'project of a user '));
+  readonly path = mkdtempSync(join(tmpdir(), 'project of a user, Zürich '));
 
   /** Writes a file of the project. */
   write(name: string, text: string): void {

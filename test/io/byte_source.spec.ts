@@ -72,6 +72,15 @@ describe('bytes from wherever they are', () => {
     for (const text of paths) expect(isFetched(text)).withContext(text).toBeFalse();
     expect([pathOf('file:///a%20b'), pathOf('/a'), pathOf('afile://')]).toEqual(['/a%20b', '/a', 'afile://']);
     expect([textOf(new URL('file:///a%20b')), textOf(new URL('http://h/a%20b'))]).toEqual(['/a b', 'http://h/a%20b']);
+    const onWindows = new URL('file:///C:/m%C3%BCnzen/a');
+    expect(textOf(onWindows)).toBe('/C:/münzen/a');
+    const { platform } = process;
+    try {
+      Object.defineProperty(process, 'platform', { value: 'win32' });
+      expect(textOf(onWindows)).toBe('C:/münzen/a');
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform });
+    }
   });
 
   it('lie in folders, which are no URLs', () => {
