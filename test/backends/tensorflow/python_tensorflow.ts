@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 const VERSION = '2.21.0';
 const PYTHON = process.platform === 'win32' ? 'python' : 'python3';
 const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
+const SOURCES = fileURLToPath(new URL('../../../custom-ops/python/src', import.meta.url));
 const INSTALL_MS = 540_000;
 const RUN_MS = 240_000;
 
@@ -107,7 +108,13 @@ const TENSORBOARD: Packages = {
   note: '15 MB',
 };
 
-function pythonWith(...all: Packages[]): Python | string {
+/** What Python finds beside packages that are installed. */
+interface Beside {
+  readonly folders: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+function pythonWith(all: readonly Packages[], beside: Beside = { folders: [], env: {} }): Python | string {
   try {
     const tag = python(['-c', 'import sys; print(sys.implementation.cache_tag)'], RUN_MS).trim();
     const folders = all.map(({ folder, names, note }) => {
@@ -115,7 +122,8 @@ function pythonWith(...all: Packages[]): Python | string {
       if (!existsSync(path)) install(path, names, note);
       return path;
     });
-    const env = { PYTHONPATH: folders.join(delimiter), TF_CPP_MIN_LOG_LEVEL: '2' };
+    const paths = [...folders, ...beside.folders];
+    const env = { PYTHONPATH: paths.join(delimiter), TF_CPP_MIN_LOG_LEVEL: '2', ...beside.env };
     return {
       env,
       run: (script, ...args) => python([script, ...args], RUN_MS, env),
@@ -128,20 +136,26 @@ function pythonWith(...all: Packages[]): Python | string {
 
 /** Python that can import TensorFlow, or the reason why there is none. */
 export function pythonWithTensorFlow(): Python | string {
-  return pythonWith(TENSORFLOW);
+  return pythonWith([TENSORFLOW]);
 }
 
 /** Python that can import TensorFlow and the converter of TensorFlow.js, or the reason why there is none. */
 export function pythonWithConverter(): Python | string {
-  return pythonWith(TENSORFLOW, TENSORFLOWJS);
+  return pythonWith([TENSORFLOW, TENSORFLOWJS]);
 }
 
 /** Python that can import TensorFlow and TensorBoard, or the reason why there is none. */
 export function pythonWithTensorBoard(): Python | string {
-  return pythonWith(TENSORFLOW, TENSORBOARD);
+  return pythonWith([TENSORFLOW, TENSORBOARD]);
 }
 
 /** Python that can import TensorFlow, Keras 3, Keras RS and Keras 2 (tf_keras), or the reason why there is none. */
 export function pythonWithKeras(): Python | string {
-  return pythonWith(TENSORFLOW, KERAS);
+  return pythonWith([TENSORFLOW, KERAS]);
+}
+
+/** Python that can import the sources of the wheel with this op library, or the reason why there is none. */
+export function pythonWithSources(library: string): Python | string {
+  const env = { TFJS_EMBEDDINGS_LIBRARY: library, PYTHONDONTWRITEBYTECODE: '1' };
+  return pythonWith([TENSORFLOW], { folders: [SOURCES], env });
 }

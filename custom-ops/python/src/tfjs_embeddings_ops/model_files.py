@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def _named_variables(model: keras.Model, names: Mapping[str, str] | None) -> dic
     return {of_file.get(name, name): variable for name, variable in by_name.items()}
 
 
-def _state_of(optimizer: SparseOptimizer, variables: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+def state_of(optimizer: SparseOptimizer, variables: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """Slots and running powers: what each belongs to, its name in files, its variable."""
     trained = {id(each) for each in optimizer._trainable_variables}
     known = {name: each for name, each in variables.items() if id(each) in trained}
@@ -123,27 +124,45 @@ def _check_shape(name: str, variable: Any, value: np.ndarray) -> None:
         raise ValueError(message(name, f"shape {tuple(variable.shape)}", f"shape {value.shape}"))
 
 
+def _known_names(given: Sequence[str], known: Set[str]) -> dict[str, str]:
+    """Names of state, by those that the optimizer here has.
+
+    TensorFlow.js adds a number to the name of a variable where that is taken: a second model in a process has
+    `dense/scores/kernel_1/accumulator`.
+    """
+    found: dict[str, str] = {}
+    for name in given:
+        variable, _, kind = name.rpartition("/")
+        plain = f"{re.sub(r'_[0-9]+$', '', variable)}/{kind}"
+        own = plain if name not in known and name.startswith("dense/") and plain in known else name
+        if own in found:
+            raise ValueError(message("optimizer state", f"one {own}", f"{found[own]} and {name}"))
+        found[own] = name
+    return found
+
+
 def _load_state(optimizer: SparseOptimizer, saved: SavedModel, variables: Mapping[str, Any]) -> list[Any]:
     """Which variable of the optimizer takes which values."""
-    given = {spec["name"] for spec in saved.state}
-    state = list(_state_of(optimizer, variables))
+    state = list(state_of(optimizer, variables))
     known = {"iter", *(name for _, name, _ in state)}
-    if given - known:
+    given = _known_names([spec["name"] for spec in saved.state], known)
+    unknown = sorted(given.keys() - known)
+    if unknown:
         expected = f"what this optimizer keeps ({', '.join(sorted(known))})"
-        raise ValueError(message("optimizer state", expected, ", ".join(sorted(given - known))))
+        raise ValueError(message("optimizer state", expected, ", ".join(unknown)))
     # All of what belongs to one variable, or nothing where it has not been trained.
     begun = {owner for owner, name, _ in state if name in given}
     if any(name.startswith("dense/") for name in given):
         begun.add("powers")
     due = {"iter"} | {name for owner, name, _ in state if owner in begun}
-    if due - given:
-        missing = ", ".join(sorted(due - given))
+    if due - given.keys():
+        missing = ", ".join(sorted(due - given.keys()))
         raise ValueError(message("optimizer state", f"{missing}, as it was saved", "state without it"))
     pairs = [(optimizer._iterations, saved.value("iter"))]
     for _, name, variable in state:
         if name in given:
-            _check_shape(name, variable, saved.value(name))
-            pairs.append((variable, saved.value(name)))
+            _check_shape(name, variable, saved.value(given[name]))
+            pairs.append((variable, saved.value(given[name])))
         else:
             pairs.append((variable, np.full(variable.shape, optimizer.start_of(variable), np.float32)))
     return pairs
@@ -254,7 +273,7 @@ def save_weights(
         if not isinstance(training, dict):
             raise value_error("source", "a model that was saved with includeOptimizer", shown(training))
         state = {"iter": optimizer._iterations}
-        state.update({name: variable for _, name, variable in _state_of(optimizer, variables)})
+        state.update({name: variable for _, name, variable in state_of(optimizer, variables)})
         config = _optimizer_config(optimizer, list(state))
         description["trainingConfig"] = {**training, "optimizer_config": config}
     arrays = [(name, np.asarray(variable.numpy()), {}) for name, variable in values.items()]

@@ -221,14 +221,16 @@ class SparseOptimizer(keras.optimizers.Optimizer):
             as_float32(list(hyper.values())),
         )
 
-    def _whole(self, gradient: Any, variable: Any) -> tf.Tensor:
-        if isinstance(gradient, tf.IndexedSlices):
-            warnings.warn(
-                f"{variable.name} {tuple(variable.shape)} is no table of EmbeddingBag: each step builds a "
-                "gradient of its whole shape",
-                stacklevel=2,
-            )
-        return tf.convert_to_tensor(gradient)
+    @staticmethod
+    def _whole(gradient: Any, variable: Any) -> tf.Tensor:
+        if not isinstance(gradient, tf.IndexedSlices):
+            return tf.convert_to_tensor(gradient)
+        warnings.warn(
+            f"{variable.name} {tuple(variable.shape)} is no table of EmbeddingBag: each step builds a gradient of its "
+            "whole shape",
+            stacklevel=2,
+        )
+        return tf.math.unsorted_segment_sum(gradient.values, gradient.indices, variable.shape[0])
 
     def _clipped(self, tables: list[Any], dense: list[Any]) -> tuple[list[Any], list[Any]]:
         """All gradients, scaled together so that their L2 norm is at most global_clip_norm."""
