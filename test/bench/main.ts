@@ -34,6 +34,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'export', command: tsx('export.ts') },
   { name: 'data', command: tsx('data.ts') },
   { name: 'preprocessing', command: tsx('preprocessing.ts') },
+  { name: 'python step', command: tsx('python/step.ts') },
   { name: 'topK', command: tsx('top_k.ts') },
   { name: 'negatives', command: tsx('negatives.ts') },
   { name: 'personal', command: tsx('pages/personal.ts') },

@@ -1,6 +1,6 @@
 """A step of Keras's Adagrad on keras.layers.Embedding, and of ours on EmbeddingBag, in turns. Prints JSON lines.
 
-Usage: python3 python_step.py [--rows N] [--columns N] [--batch N] [--ids N] [--rounds N] [--steps N]
+Usage: python3 step.py [--rows N] [--columns N] [--batch N] [--ids N] [--rounds N] [--steps N]
 TFJS_EMBEDDINGS_LIBRARY names the op library.
 
 Both models end in a mean over the ids of a sample, a dense layer and binary cross-entropy, and start from the same
@@ -11,11 +11,9 @@ import argparse
 import json
 import os
 import statistics
-import sys
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "custom-ops", "python"))
 
 import keras
 import numpy as np
