@@ -16,6 +16,7 @@ const SECTIONS = {
     'docs/keras.md',
     'docs/serving.md',
     'docs/serverless.md',
+    'docs/python.md',
     'docs/browser.md',
     'docs/demo.md',
     'docs/personal.md',

@@ -12,7 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
-import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from '../backends/tensorflow/python_tensorflow.js';
+import { addonPath } from '../../src/backends/native/addon.js';
+import { PYTHON_TIMEOUT_MS, pythonWithSources, type Python } from '../backends/tensorflow/python_tensorflow.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { ROOT, type Outcome } from '../helpers/project.js';
 
@@ -35,6 +36,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx tfjs-embeddings server --check 10.0.0.1:2222': 'asks the server of the line above',
   'npx tfjs-embeddings info --bundle | zip -q function.zip -@ handler.mjs -r click': 'zip need not be there',
   'npm install --os=linux --cpu=arm64 @tensorflow/tfjs tfjs-embeddings': 'the package is not published here',
+  'npm run wheel': 'test/custom-ops/python/wheel.spec.ts runs it, and installs what it builds',
+  'pip install custom-ops/build/python/*.whl tensorflow==2.21.*': 'downloads',
   'pip install tensorboard': 'downloads',
   'tensorboard --logdir logs': 'serves until it is ended: test/callbacks reads the files by its readers',
 };
@@ -115,8 +118,8 @@ describe('the pages of the project', () => {
   let python: Python | string;
   const folders: string[] = [];
 
-  beforeAll(async () => {
-    python = await pythonWithTensorFlow();
+  beforeAll(() => {
+    python = pythonWithSources(addonPath());
   }, PYTHON_TIMEOUT_MS);
 
   afterAll(() => {
