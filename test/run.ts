@@ -4,19 +4,25 @@
  * specs draw at random is the same in every run: TFJS_EMBEDDINGS_TEST_SEED gives other draws. Prints one line per file,
  * then failures in full, the slowest files, and the count.
  *
+ * TFJS_DIR: a folder with another build of TensorFlow.js, which all processes use in place of the installed one.
  * TFJS_EMBEDDINGS_TEST_PROCESSES: how many processes, else one more than there are cores, as some specs wait.
  * TFJS_EMBEDDINGS_TEST_RECORD=1 writes down how long files took, which is the order of later runs.
  */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FileRunner } from './runner/file_runner.js';
 import { runInPool } from './runner/pool.js';
 import { choose, longestFirst, needsOf, recordSeconds, recordedSeconds, specFiles } from './runner/spec_files.js';
 import { SpecReporter } from './runner/spec_reporter.js';
+import { tfjsFolder } from './runner/tfjs_dir.mjs';
 
 /** So few are run in this process, unless they have servers: another one has to load the package first, too. */
 const FEW = 8;
+/** Tells a process that it was started with the packages of this folder. */
+const USED = 'TFJS_EMBEDDINGS_TFJS_DIR';
 /** Silence of a process until the file that it runs counts as hung; specs that wait have their own limits. */
 const SILENCE_MS = 1_200_000;
 
@@ -28,7 +34,25 @@ function installPython(): Promise<void> {
   return new Promise((resolve, reject) => child.on('close', () => resolve()).on('error', reject));
 }
 
+/** Starts this program anew with the packages of TFJS_DIR; what it starts inherits them. */
+function runWith(folder: string): Promise<number> {
+  const preload = new URL('runner/tfjs_dir.mjs', import.meta.url).href;
+  const NODE_OPTIONS = `${process.env['NODE_OPTIONS'] ?? ''} --import=${preload}`;
+  const { version } = JSON.parse(readFileSync(join(folder, '@tensorflow', 'tfjs', 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  console.log(`TensorFlow.js ${version} of ${folder}`);
+  const args = [...process.execArgv, ...process.argv.slice(1)];
+  const child = spawn(process.execPath, args, {
+    stdio: 'inherit',
+    env: { ...process.env, NODE_OPTIONS, [USED]: folder },
+  });
+  return new Promise((resolve, reject) => child.on('close', (code) => resolve(code ?? 1)).on('error', reject));
+}
+
 async function main(patterns: readonly string[]): Promise<number> {
+  const folder = tfjsFolder();
+  if (folder !== null && process.env[USED] !== folder) return runWith(folder);
   const reporter = new SpecReporter((text) => process.stdout.write(text));
   const { files, texts } = choose(specFiles(), patterns);
   const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism() + 1);
