@@ -1,7 +1,7 @@
 /** Whether the archive of the package depends on where and when it is made. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,9 +15,10 @@ const BUILDS = [
 
 function run(command, args, cwd) {
   const shell = process.platform === 'win32' && command === 'npm';
-  const { status, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8', shell });
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8', shell });
   if (error !== undefined) throw error;
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}: ${stderr.slice(-2000)}`);
+  return stdout;
 }
 
 const sha256 = (path) => createHash('sha256').update(readFileSync(path)).digest('hex');
@@ -30,9 +31,10 @@ function hashes(folder) {
   );
 }
 
-/** Clones what is committed, builds it with the packages that are installed here, and packs it. */
-function packedIn(clone, archives) {
-  run('git', ['clone', '--quiet', ROOT, clone], ROOT);
+/** Clones a commit, builds it with the packages that are installed here, and packs it. */
+function packedIn(commit, clone, archives) {
+  run('git', ['clone', '--quiet', '--no-checkout', ROOT, clone], ROOT);
+  run('git', ['checkout', '--quiet', '--detach', commit], clone);
   symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'), 'junction');
   for (const args of BUILDS) run(process.execPath, args, clone);
   mkdirSync(archives, { recursive: true });
@@ -47,15 +49,16 @@ function packedIn(clone, archives) {
  * @returns {{ archives: [string, string], differing: string[] }} Their SHA-256, and files of dist that are not the same.
  */
 export function packTwice() {
+  const commit = run('git', ['rev-parse', 'HEAD'], ROOT).trim();
   const folder = mkdtempSync(join(tmpdir(), 'twice-'));
   try {
     const [one, two] = [join('a', 'tree'), join('another folder', 'deeper', 'tree')].map((name, i) =>
-      packedIn(join(folder, name), join(folder, `archive${i}`)),
+      packedIn(commit, join(folder, name), join(folder, `archive${i}`)),
     );
     const names = [...new Set([...one.files.keys(), ...two.files.keys()])];
     const differing = names.filter((name) => one.files.get(name) !== two.files.get(name)).sort();
     return { archives: [one.archive, two.archive], differing };
   } finally {
-    if (existsSync(folder)) rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
