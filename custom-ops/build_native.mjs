@@ -58,7 +58,7 @@ async function runAll(jobs, atOnce) {
 
 /** Flags that link a library whose undefined symbols come from the program that loads it. */
 function linkFlags(platform) {
-  if (platform === 'darwin') return ['-bundle', '-undefined', 'dynamic_lookup'];
+  if (platform === 'darwin') return ['-dynamiclib', '-undefined', 'dynamic_lookup'];
   if (platform === 'win32') return ['-shared']; // hosts/node/windows finds the symbols
   return ['-shared', '-pthread', '-Wl,-z,nodelete', '-ldl', '-lm'];
 }

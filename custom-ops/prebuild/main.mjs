@@ -1,30 +1,44 @@
 #!/usr/bin/env node
 /** Compiles the addon for other platforms and makes their packages. */
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildNative } from '../build_native.mjs';
-import { build, nodeApiHeaders } from '../setup/places.mjs';
+import { takeLock } from '../setup/lock.mjs';
+import { build, nodeApiHeaders, root } from '../setup/places.mjs';
+import { hashOf, readStamp, writeStamp } from '../setup/stamp.mjs';
 import { tableOf } from '../setup/table.mjs';
 import { unfinished } from '../setup/unfinished.mjs';
-import { ADDON, pack, packageName, writePackage } from './package.mjs';
+import { ADDON, pack, packageName, sharedFields, writePackage } from './package.mjs';
 import { FLAGS, LINKS, TARGETS, targetsNamed } from './targets.mjs';
-import { zig, zigEnvironment } from './zig.mjs';
+import { workshop, zig, zigEnvironment } from './zig.mjs';
 
-const HELP = `Usage: npm run prebuild [-- --only NAME …]
+const HELP = `Usage: npm run prebuild [-- --only NAME … --missing]
 
 Compiles the native kernels for each platform with zig, which is fetched through pip, and packs them:
 custom-ops/build/packages/tfjs-embeddings-NAME is a package's folder, beside it lies what npm packs of it.
 
   --only NAME    this platform alone; may be given again
+  --missing      only what is not there, or was made of other sources
 
 Names: ${TARGETS.map(({ name }) => name).join(', ')}
 `;
 
+/** What a package is made of. */
+const SOURCES = ['kernels', 'hosts', 'build_native.mjs', 'prebuild'].map((name) => join(root, 'custom-ops', name));
+
+const packages = join(build, 'packages');
+const stampOf = (target) => join(packages, `${packageName(target)}.json`);
+const inputs = () => hashOf(JSON.stringify(sharedFields()), ...SOURCES.map((path) => ({ path })));
+
+function isThere(target) {
+  return existsSync(join(packages, packageName(target))) && readStamp(stampOf(target))?.inputs === inputs();
+}
+
 /** Compiles and packs one target; returns a row for the table. */
-async function prebuild(target, command, packages, log) {
+async function prebuild(target, command, log) {
   const begun = Date.now();
-  const scratch = unfinished(join(build, `prebuild-${target.name}`));
+  const scratch = unfinished(join(workshop, target.name));
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });
   Object.assign(process.env, zigEnvironment(join(scratch, 'cache')));
@@ -40,7 +54,9 @@ async function prebuild(target, command, packages, log) {
       flags: FLAGS,
       links: [...LINKS, ...target.links],
     });
+    rmSync(stampOf(target), { force: true }); // it never stands beside a package that is not its own
     const archive = await pack(writePackage(target, addon, packages), packages);
+    writeStamp(stampOf(target), { inputs: inputs() });
     const sizes = [addon, archive].map((path) => `${(statSync(path).size / 1e6).toFixed(2)} MB`);
     const seconds = ((Date.now() - begun) / 1000).toFixed(0);
     return { name: packageName(target), state: 'built', why: `${sizes[0]}, packed ${sizes[1]}, in ${seconds} s` };
@@ -50,22 +66,26 @@ async function prebuild(target, command, packages, log) {
 }
 
 async function main(args) {
-  const { values } = parseArgs({
-    args,
-    options: { only: { type: 'string', multiple: true }, help: { type: 'boolean' } },
-  });
+  const options = { only: { type: 'string', multiple: true }, missing: { type: 'boolean' }, help: { type: 'boolean' } };
+  const { values } = parseArgs({ args, options });
   if (values.help === true) return void process.stdout.write(HELP);
   const targets = targetsNamed(values.only ?? []);
   const log = (text) => process.stderr.write(`prebuild: ${text}\n`);
-  const command = await zig(log);
-  const packages = join(build, 'packages');
   mkdirSync(packages, { recursive: true });
-  const rows = [];
-  for (const target of targets) {
-    log(`compiling for ${target.name}`);
-    rows.push(await prebuild(target, command, packages, log));
+  const lock = await takeLock(join(build, 'prebuild.lock'), log);
+  try {
+    const wanted = targets.filter((target) => values.missing !== true || !isThere(target));
+    if (wanted.length === 0) return;
+    const command = await zig(log);
+    const rows = [];
+    for (const target of wanted) {
+      log(`compiling for ${target.name}`);
+      rows.push(await prebuild(target, command, log));
+    }
+    process.stdout.write(`${tableOf(rows)}\n`);
+  } finally {
+    lock.release();
   }
-  process.stdout.write(`${tableOf(rows)}\n`);
 }
 
 try {

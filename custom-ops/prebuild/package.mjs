@@ -32,13 +32,18 @@ export function writePackage(target, addon, packages) {
   return folder;
 }
 
-function description({ platform, arch, libc }, name, addon) {
+/** What a package says as the main one does. */
+export function sharedFields() {
   const main = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return Object.fromEntries(SHARED.map((key) => [key, main[key]]));
+}
+
+function description({ platform, arch, libc }, name, addon) {
   const bytes = readFileSync(addon);
   return {
     name,
     description: `The native kernels of tfjs-embeddings for ${words({ platform, arch, libc })}.`,
-    ...Object.fromEntries(SHARED.map((key) => [key, main[key]])),
+    ...sharedFields(),
     os: [platform],
     cpu: [arch],
     ...(libc !== undefined && { libc: [libc] }),

@@ -1,6 +1,8 @@
 /** The platforms that have a package of their own with the addon, and how zig compiles for each. */
 
 const LINUX = ['-Wl,--gc-sections', '-Wl,--build-id=none'];
+/** Without a name of its own it would have the path where it was linked. */
+const MACOS = ['-Wl,-dead_strip', '-Wl,-install_name,tfjs_embeddings.node'];
 
 /**
  * `name`: of the package, without what all names begin with. `platform`, `arch`, `libc`: as npm has them in os, cpu and
@@ -12,8 +14,8 @@ export const TARGETS = [
   { name: 'linux-arm64', platform: 'linux', arch: 'arm64', libc: 'glibc', zig: 'aarch64-linux-gnu.2.28', links: LINUX },
   { name: 'linux-x64-musl', platform: 'linux', arch: 'x64', libc: 'musl', zig: 'x86_64-linux-musl', links: LINUX },
   { name: 'linux-arm64-musl', platform: 'linux', arch: 'arm64', libc: 'musl', zig: 'aarch64-linux-musl', links: LINUX },
-  { name: 'darwin-arm64', platform: 'darwin', arch: 'arm64', zig: 'aarch64-macos.11.0', links: ['-Wl,-dead_strip'] },
-  { name: 'darwin-x64', platform: 'darwin', arch: 'x64', zig: 'x86_64-macos.10.15', links: ['-Wl,-dead_strip'] },
+  { name: 'darwin-arm64', platform: 'darwin', arch: 'arm64', zig: 'aarch64-macos.11.0', links: MACOS },
+  { name: 'darwin-x64', platform: 'darwin', arch: 'x64', zig: 'x86_64-macos.10.15', links: MACOS },
   { name: 'win32-x64', platform: 'win32', arch: 'x64', zig: 'x86_64-windows-gnu', links: ['-Wl,--gc-sections'] },
 ];
 

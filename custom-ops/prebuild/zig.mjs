@@ -14,7 +14,10 @@ const WHEELS = {
   'linux-arm64': 'b7c5f02fccd40f89b999ee16a1f5ddced56e6182370f8affe494bcf8a28cf07e',
 };
 
-const folder = join(build, `zig-${ZIG_VERSION}`);
+/** Where compilers work: set-up, which may run meanwhile, clears what is unfinished in the folder above. */
+export const workshop = join(build, 'prebuild');
+
+const folder = join(workshop, `zig-${ZIG_VERSION}`);
 
 /** The path of zig, which is fetched first where it is not there. Throws an Error that says what is missing. */
 export async function zig(log) {
@@ -58,10 +61,13 @@ async function fetchZig(log) {
   renameSync(temporary, folder);
 }
 
+/** The date in files for Windows: the one that npm gives to what it packs. */
+const DATE = '499162500';
+
 /**
  * The variables that zig runs with: its libraries for all targets lie in the build folder, and what it compiled of ours
  * in `objects`, of one build alone, so that each build compiles all.
  */
 export function zigEnvironment(objects) {
-  return { ZIG_GLOBAL_CACHE_DIR: join(build, 'zig-cache'), ZIG_LOCAL_CACHE_DIR: objects };
+  return { ZIG_GLOBAL_CACHE_DIR: join(workshop, 'zig-cache'), ZIG_LOCAL_CACHE_DIR: objects, SOURCE_DATE_EPOCH: DATE };
 }
