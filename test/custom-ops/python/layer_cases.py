@@ -319,6 +319,80 @@ class Optimizers(unittest.TestCase):
             step()
 
 
+class WithKeras(unittest.TestCase):
+    """What models of Keras do with the layer and its optimizers."""
+
+    @staticmethod
+    def fitted(inputs, outputs, given, **options):
+        """A model that was fitted to ones."""
+        model = keras.Model(inputs, outputs)
+        model.compile(optimizer=train.adagrad(learning_rate=0.5), loss="mse")
+        count = 2
+        targets = np.ones((count, *outputs.shape[1:]))
+        model.fit(given, targets, batch_size=count, epochs=2, verbose=0, **options)
+        return model
+
+    def test_inputs_are_ragged_sparse_and_weighted(self):
+        rows = [[1, 3], [5]]
+        want = [TABLE[row].mean(0) for row in rows]
+        dense, weights = tf.constant([[1, 3], [5, -1]]), np.ones((2, 2), np.float32)
+        ragged = keras.Input((None,), dtype="int32", ragged=True)
+        sparse = keras.Input((2,), dtype="int32", sparse=True)
+        weighted = [keras.Input((2,), dtype="int32"), keras.Input((2,))]
+        cases = [
+            (ragged, {}, tf.ragged.constant(rows, dtype=tf.int32)),
+            (sparse, {}, tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [1, 3, 5], [2, 2])),
+            (weighted, {"weights": weighted[1]}, [dense, weights]),
+        ]
+        tables = []
+        for inputs, options, given in cases:
+            layer = layer_of()
+            ids = inputs[0] if isinstance(inputs, list) else inputs
+            outputs = layer(ids, **options)
+            self.assertEqual(outputs.shape, (None, 2))
+            np.testing.assert_allclose(keras.Model(inputs, outputs).predict(given, verbose=0), want, rtol=1e-6)
+            self.fitted(inputs, outputs, given)
+            tables.append(layer.get_weights()[0])
+        self.assertGreater(np.abs(tables[0] - TABLE).max(), 0.1)
+        for table in tables:
+            np.testing.assert_array_equal(table, tables[0])
+
+    def test_callbacks_set_the_rate_and_best_weights(self):
+        inputs, layer = keras.Input((2,), dtype="int32"), layer_of()
+        best = keras.callbacks.EarlyStopping("loss", mode="max", patience=0, restore_best_weights=True)
+        halve = keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
+        ids = np.array([[1, 2], [3, 3]], np.int32)
+        model = self.fitted(inputs, layer(inputs), ids, callbacks=[halve, best])
+        self.assertEqual(float(model.optimizer.learning_rate), 0.125)
+        kept = best.best_weights[0].copy()
+        np.testing.assert_array_equal(layer.get_weights()[0], kept)
+        model.fit(ids, np.zeros((2, 2)), verbose=0)
+        np.testing.assert_array_equal(best.best_weights[0], kept)
+        self.assertGreater(np.abs(layer.get_weights()[0] - kept).max(), 0)
+
+    def test_mixed_precision_keeps_float32_tables(self):
+        inputs, layer = keras.Input((2,), dtype="int32"), layer_of(dtype="mixed_float16")
+        outputs = layer(inputs)
+        self.assertEqual(outputs.dtype, "float16")
+        self.fitted(inputs, outputs, np.array([[1, 2], [3, 3]], np.int32))
+        table = layer.get_weights()[0]
+        self.assertEqual(table.dtype, np.float32)
+        self.assertEqual((np.abs(table - TABLE).max(1) > 0).tolist(), [False, True, True, True, False, False])
+
+    def test_frozen_tables_stay(self):
+        inputs, layer = keras.Input((2,), dtype="int32"), layer_of(trainable=False)
+        self.fitted(inputs, keras.layers.Dense(1)(layer(inputs)), np.array([[1, 2], [3, 3]], np.int32))
+        np.testing.assert_array_equal(layer.get_weights()[0], TABLE)
+
+    def test_exports_run(self):
+        model = keras.Sequential([keras.Input((2,), dtype="int32"), layer_of()])
+        ids = np.array([[1, 2], [3, -1]], np.int32)
+        with tempfile.TemporaryDirectory() as folder:
+            model.export(folder, verbose=False)
+            served = tf.saved_model.load(folder)
+            np.testing.assert_array_equal(served.serve(ids), model(ids))
+
+
 class Library(unittest.TestCase):
     """The op library."""
 

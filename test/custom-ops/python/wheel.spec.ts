@@ -136,6 +136,10 @@ describe('the wheel', () => {
   it('brings its own library, and says what it needs', () => {
     const code = 'import tfjs_embeddings_ops as t; print(t.op_library_path())';
     expect(environment!.run('-c', code).trim()).toMatch(/venv.*site-packages.*tfjs_embeddings\.so$/);
+    const second = `import tensorflow as tf; tf.load_op_library(${JSON.stringify(addonPath())}); import tfjs_embeddings_ops`;
+    expect(() => environment!.run('-c', second)).toThrowError(
+      /RuntimeError: op library: expected .* to be the first in this process, received ops of another copy/,
+    );
     const old = 'import tensorflow as tf; tf.__version__ = "2.20.0"; import tfjs_embeddings_ops';
     expect(() => environment!.run('-c', old)).toThrowError(
       /RuntimeError: tensorflow: expected version 2\.21\.\*, received 2\.20\.0/,

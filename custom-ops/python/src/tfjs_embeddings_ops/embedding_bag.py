@@ -44,7 +44,7 @@ class EmbeddingBag(keras.layers.Layer):
 
     A sample without ids gives zeros. The gradient of the table is `tf.IndexedSlices` of the touched rows, each once;
     the optimizers of `train` step these alone. Any optimizer of Keras trains the layer too, at its own cost. The layer
-    does not run under XLA (`jit_compile=True`).
+    does not run under XLA: `compile` leaves it off, a `tf.function(jit_compile=True)` is refused.
 
     Args:
         input_dim: Rows of the table; ids lie in [0, input_dim).
@@ -104,6 +104,7 @@ class EmbeddingBag(keras.layers.Layer):
             name="embeddings",
             shape=(self.input_dim, self.output_dim),
             initializer=self.embeddings_initializer,
+            autocast=False,
         )
         # Optimizers step it by rows, from the gradients of lookups.
         self.embeddings.is_embedding_table = True

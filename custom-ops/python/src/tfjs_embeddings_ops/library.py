@@ -28,11 +28,16 @@ def _load() -> Any:
         raise RuntimeError(f"tensorflow: expected version {_OF_TENSORFLOW}*, received {tf.__version__}")
     path = op_library_path()
     try:
-        return tf.load_op_library(path)
+        loaded = tf.load_op_library(path)
     except tf.errors.NotFoundError as error:
+        raise RuntimeError(f"op library: expected one that can be loaded at {path}, received {error.message}") from None
+    # TensorFlow makes functions of those ops alone that this file was the first to register.
+    if not hasattr(loaded, "embedding_bag"):
         raise RuntimeError(
-            f"op library: expected one that can be loaded at {path}, received {error.message}"
-        ) from error
+            f"op library: expected {path} to be the first in this process, received ops of another copy; import "
+            "tfjs_embeddings_ops before tf.load_op_library, or set TFJS_EMBEDDINGS_LIBRARY to that copy"
+        )
+    return loaded
 
 
 ops = _load()

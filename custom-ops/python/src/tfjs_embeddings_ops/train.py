@@ -11,7 +11,7 @@ are those of docs/optimizers.md: `clip_value`, `clip_norm`, `global_clip_norm`, 
 `clip_weight_max`, `weight_decay` and `multiply_weight_decay_by_learning_rate` for all, and those of each. With
 `lazy=True`, the default, rows without ids keep still.
 
-The dtype of variables is float32. XLA (`jit_compile=True`) and strategies of several replicas are a RuntimeError.
+The dtype of variables is float32. XLA (`tf.function(jit_compile=True)`) and several replicas are a RuntimeError.
 
 Raises:
     TypeError: for a field of another type, or one that the optimizer has not.
