@@ -8,6 +8,8 @@ import { unfinished } from '../setup/unfinished.mjs';
 
 /** The name of the addon in each package. */
 export const ADDON = 'tfjs_embeddings.node';
+/** What compilers put into it besides, and under which licences. */
+const LICENSES = 'licenses.md';
 
 /** What all packages take over from the main one, so that version and address cannot differ. */
 const SHARED = ['version', 'license', 'homepage', 'repository', 'bugs', 'engines'];
@@ -25,6 +27,7 @@ export function writePackage(target, addon, packages) {
   mkdirSync(temporary, { recursive: true });
   copyFileSync(addon, join(temporary, ADDON));
   copyFileSync(join(root, 'LICENSE'), join(temporary, 'LICENSE'));
+  copyFileSync(join(root, 'docs', LICENSES), join(temporary, LICENSES));
   writeFileSync(join(temporary, 'README.md'), readme(target, name));
   writeFileSync(join(temporary, 'package.json'), `${JSON.stringify(description(target, name, addon), null, 2)}\n`);
   rmSync(folder, { recursive: true, force: true });
@@ -48,7 +51,7 @@ function description({ platform, arch, libc }, name, addon) {
     cpu: [arch],
     ...(libc !== undefined && { libc: [libc] }),
     preferUnplugged: true, // a library cannot be loaded out of an archive
-    files: [ADDON],
+    files: [ADDON, LICENSES],
     addon: { file: ADDON, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') },
   };
 }

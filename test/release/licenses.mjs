@@ -22,7 +22,7 @@ const installed = (name) => join(ROOT, 'node_modules', name);
 /** @returns {string[]} Packages that bundles of `dist` hold parts of, as their source maps say. */
 export function bundledPackages(dist = join(ROOT, 'dist')) {
   const maps = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.map'));
-  if (maps.length === 0) throw new Error(`${dist} holds no source maps: npm run build makes them`);
+  if (maps.length === 0) throw new Error(`${dist} holds no source maps: npm run bundle makes them`);
   const sources = maps.flatMap((name) => json(join(dist, name)).sources);
   const names = sources.map((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1]);
   return [...new Set(names.filter((name) => name !== undefined))].sort();
