@@ -1,6 +1,6 @@
 /** What breaks a release and what does not, on small reports. */
 import { breaksOf } from './breaks.mjs';
-import { allBreaks, compareVersions, leastVersion, withoutListed } from './comparison.mjs';
+import { allBreaks, announcementProblem, compareVersions, leastVersion, withoutListed } from './comparison.mjs';
 
 const report = (code: string): string => `## API Report File\n\n\`\`\`ts\n${code}\n\`\`\`\n`;
 
@@ -159,6 +159,19 @@ describe('the comparison with a release', () => {
     const { unlisted, unused } = withoutListed(breaks, list);
     expect(unlisted.map(({ what }) => what)).toEqual(['Ab']);
     expect(unused.map(({ what }) => what)).toEqual(['B']);
+  });
+
+  it('holds the head of the changelog against what breaks', () => {
+    const due = (breaks: boolean, version: string, isReleased = false): string | null =>
+      announcementProblem('0.1.0', breaks, { version, isReleased });
+    expect(due(true, '0.2.0')).toBeNull();
+    expect(due(true, '1.0.0')).toBeNull();
+    expect(due(false, '0.1.1')).toBeNull();
+    expect(due(true, '0.1.1')).toBe('CHANGELOG.md announces 0.1.1: 0.2.0 at least is due after 0.1.0');
+    expect(due(false, '0.1.0')).toBe('CHANGELOG.md announces 0.1.0: 0.1.1 at least is due after 0.1.0');
+    expect(due(false, '0.1.0', true)).toBeNull();
+    expect(due(true, '0.1.0', true)).toBe('CHANGELOG.md announces no version after 0.1.0: 0.2.0 at least is due');
+    expect(due(false, '0.2.0', true)).toContain('is not the last release');
   });
 
   it('asks for another major number where something breaks, of 0.x for another minor one', () => {

@@ -45,6 +45,25 @@ export function leastVersion(release, breaks) {
 }
 
 /**
+ * What is wrong with the version at the head of the changelog; null: nothing. Right after a release it is that one, until
+ * something breaks.
+ *
+ * @param {string} last - The last release.
+ * @param {boolean} breaks - Whether something does.
+ * @param {{ version: string, isReleased: boolean }} head
+ * @returns {string | null}
+ */
+export function announcementProblem(last, breaks, { version, isReleased }) {
+  const least = leastVersion(last, breaks);
+  if (isReleased) {
+    if (version !== last) return `CHANGELOG.md has ${version} as released, which is not the last release, ${last}`;
+    return breaks ? `CHANGELOG.md announces no version after ${last}: ${least} at least is due` : null;
+  }
+  if (compareVersions(version, least) >= 0) return null;
+  return `CHANGELOG.md announces ${version}: ${least} at least is due after ${last}`;
+}
+
+/**
  * Everything that breaks, once. Names of an entry such as `tfjs-embeddings/tpu` are those of the namespace `tpu`.
  *
  * @param {Map<string, string>} before
