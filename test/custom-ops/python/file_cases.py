@@ -184,8 +184,25 @@ class Files(unittest.TestCase):
         self.specs[0].update(shape=[4, 2], quantization={"dtype": "uint8", "scale": 1, "min": 0})
         self.write()
         self.assert_refused(ValueError, "items/embeddings: expected float32 or int32 values, received quantized", load)
+        self.specs[0].pop("quantization")
+        self.write(weightsManifest=[{"paths": ["../a.bin"], "weights": self.specs}])
+        self.assert_refused(
+            ValueError, "source: expected weights in the folder of model.json, received '../a.bin'", load
+        )
+        self.write(weightsManifest=[{"paths": ["c.bin"], "weights": self.specs}])
+        self.assert_refused(ValueError, "source: expected the folder or model.json.*FileNotFoundError", load)
+        self.write(weightsManifest=[{"weights": self.specs}])
+        self.assert_refused(ValueError, "source: expected the folder or model.json.*KeyError", load)
         (self.folder / "model.json").write_text("{}")
         self.assert_refused(ValueError, "source: expected the folder or model.json", load)
+        (self.folder / "saved_model.pb").write_bytes(b"")
+        self.assert_refused(ValueError, "source: expected the folder or model.json", load)
+        assets = self.folder / "assets.extra" / "tfjs_embeddings.json"
+        assets.parent.mkdir()
+        assets.write_text(json.dumps({"format": "tfjs-embeddings", "version": 2}))
+        self.assert_refused(ValueError, "source: expected tfjs-embeddings of version 1, received .*version 2", load)
+        assets.write_text(json.dumps({"format": "tfjs-embeddings", "version": 1, "weights": [], "optimizer": []}))
+        self.assert_refused(ValueError, "source: expected the folder or model.json.*variables", load)
         for a, b in zip(before, model.get_weights()):
             np.testing.assert_array_equal(a, b)
 

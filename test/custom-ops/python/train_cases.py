@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from tfjs_embeddings_ops import EmbeddingBag, train
-from tfjs_embeddings_ops.model_files import state_of
+from tfjs_embeddings_ops.model_weights import state_of
 
 
 def numbers(variable):

@@ -3,6 +3,6 @@
 from . import train
 from .embedding_bag import EmbeddingBag
 from .library import op_library_path
-from .model_files import load_weights, save_weights
+from .model_weights import load_weights, save_weights
 
 __all__ = ["EmbeddingBag", "load_weights", "op_library_path", "save_weights", "train"]

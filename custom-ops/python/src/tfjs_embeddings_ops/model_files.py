@@ -1,296 +1,126 @@
-"""Weights and optimizer state of models that TensorFlow.js saved: read into a model of Keras, and written back."""
+"""Models that TensorFlow.js saved: layers models in files, and SavedModels of this package."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import keras
 import numpy as np
+import tensorflow as tf
 
-from .errors import message, shown, type_error, value_error
-from .rules import RULES, fields_of
-from .sparse_optimizer import SparseOptimizer, is_table
+from .errors import message, type_error, value_error
 
-_DTYPES = {"float32": np.dtype("<f4"), "int32": np.dtype("<i4")}
-_SOURCE = "the folder or model.json of a layers model of TensorFlow.js"
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
+DTYPES = {"float32": np.dtype("<f4"), "int32": np.dtype("<i4")}
+_SOURCE = "the folder or model.json of a layers model of TensorFlow.js, or a SavedModel of tfjs-embeddings"
+_ASSETS = Path("assets.extra", "tfjs_embeddings.json")
+_VERSION = 1
 
 
-class SavedModel:
-    """A layers model in files: its description, and the values of its weights and optimizer by name."""
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(message("source", _SOURCE, str(error))) from None
+    if not isinstance(read, dict):
+        raise value_error("source", _SOURCE, str(path))
+    return read
 
-    def __init__(self, source: str | os.PathLike) -> None:
-        if not isinstance(source, (str, os.PathLike)):
-            raise type_error("source", _SOURCE, source)
-        path = Path(source)
-        self.path = path / "model.json" if path.is_dir() else path
-        try:
-            self.description = json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ValueError(message("source", _SOURCE, str(error))) from None
-        is_model = isinstance(self.description, dict) and "weightsManifest" in self.description
-        if not is_model:
-            raise value_error("source", _SOURCE, str(self.path))
-        self.weights: list[dict[str, Any]] = []
-        self.state: list[dict[str, Any]] = []
-        self._values: dict[str, np.ndarray] = {}
-        for group in self.description["weightsManifest"]:
-            self._read(group)
 
-    def _read(self, group: Mapping[str, Any]) -> None:
-        folder = self.path.parent
-        parts = [np.fromfile(folder / name, np.uint8) for name in group["paths"]]
-        data = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        at = 0
-        for spec in group["weights"]:
-            dtype = _DTYPES.get(spec["dtype"])
-            if dtype is None or "quantization" in spec:
-                what = "quantized values" if "quantization" in spec else spec["dtype"]
-                raise ValueError(message(spec["name"], "float32 or int32 values", what))
-            size = int(np.prod(spec["shape"], dtype=np.int64)) * dtype.itemsize
-            if at + size > len(data):
-                received = f"{len(data)} bytes for the weights up to {spec['name']}"
-                raise ValueError(message("source", "files as long as model.json says", received))
-            self._values[spec["name"]] = data[at : at + size].view(dtype).reshape(spec["shape"])
-            (self.state if spec.get("group") == "optimizer" else self.weights).append(spec)
-            at += size
+class ModelFiles:
+    """What a saved model holds: `description`, the fields of its model.json beside the weights; names; values."""
+
+    def __init__(self, description: dict[str, Any]) -> None:
+        self.description = description
+        self.weights: list[str] = []
+        self.state: list[str] = []
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._values: dict[str, Callable[[], np.ndarray]] = {}
+
+    def add(self, name: str, dtype: str, shape: Sequence[int], is_state: bool, read: Callable[[], np.ndarray]) -> None:
+        """Takes note of a weight, or of a part of the optimizer's state, whose values `read` gives."""
+        if dtype not in DTYPES:
+            raise ValueError(message(name, "float32 or int32 values", dtype))
+        (self.state if is_state else self.weights).append(name)
+        self._shapes[name] = tuple(shape)
+        self._values[name] = read
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a weight, or of a part of the optimizer's state."""
+        return self._shapes[name]
 
     def value(self, name: str) -> np.ndarray:
-        """The values of a weight, or of a part of the optimizer's state."""
-        return self._values[name]
+        """Its values."""
+        return self._values[name]()
 
 
-def _named_variables(model: keras.Model, names: Mapping[str, str] | None) -> dict[str, Any]:
-    """The weights of a model by the names that files have: `<layer>/<weight>`, or those that `names` gives."""
-    if names is not None and not isinstance(names, Mapping):
-        raise type_error("names", "a dict from names of the file to names of the model", names)
-    if not isinstance(model, keras.Model) or not model.built:
-        raise type_error("model", "a model of Keras that was built", model)
-    by_name: dict[str, Any] = {}
-    for variable in model.weights:
-        name = "/".join(variable.path.split("/")[-2:])
-        if name in by_name:
-            raise value_error("model", f"one weight that is called {name}", f"several: {variable.path}")
-        by_name[name] = variable
-    renamed = dict(names or {})
-    for given in renamed.values():
-        if given not in by_name:
-            raise value_error("names", f"weights of the model ({', '.join(by_name)})", given)
-    of_file = {given: name for name, given in renamed.items()}
-    return {of_file.get(name, name): variable for name, variable in by_name.items()}
+def _add_group(files: ModelFiles, group: Mapping[str, Any], folder: Path) -> None:
+    for name in group["paths"]:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise value_error("source", "weights in the folder of model.json", name)
+    parts = [np.fromfile(folder / name, np.uint8) for name in group["paths"]]
+    data = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    at = 0
+    for spec in group["weights"]:
+        name, shape = spec["name"], spec["shape"]
+        dtype = "quantized values" if "quantization" in spec else spec["dtype"]
+        files.add(
+            name,
+            dtype,
+            shape,
+            spec.get("group") == "optimizer",
+            lambda at=at, dtype=dtype, shape=shape: np.ndarray(shape, DTYPES[dtype], data, at),
+        )
+        at += int(np.prod(shape, dtype=np.int64)) * DTYPES[dtype].itemsize
+        if at > len(data):
+            received = f"{len(data)} bytes for the weights up to {name}"
+            raise ValueError(message("source", "files as long as model.json says", received))
 
 
-def state_of(optimizer: SparseOptimizer, variables: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Slots and running powers: what each belongs to, its name in files, its variable."""
-    trained = {id(each) for each in optimizer._trainable_variables}
-    known = {name: each for name, each in variables.items() if id(each) in trained}
-    for name, variable in known.items():
-        if is_table(variable):
-            for slot, value in optimizer.slots_of(variable).items():
-                yield name, f"{name}/{slot}", value
-    for kind in optimizer.dense_step.kinds:
-        for name, variable in known.items():
-            if not is_table(variable):
-                yield name, f"dense/{name}/{kind}", optimizer.slots_of(variable)[kind]
-    for power, value in optimizer.powers.items():
-        yield "powers", f"dense/{power}", value
+def _layers_model(path: Path) -> ModelFiles:
+    description = _json(path)
+    groups = description.pop("weightsManifest", None)
+    if not isinstance(groups, list):
+        raise value_error("source", _SOURCE, str(path))
+    files = ModelFiles(description)
+    for group in groups:
+        _add_group(files, group, path.parent)
+    return files
 
 
-def _optimizer_of(model: keras.Model) -> SparseOptimizer | None:
-    optimizer = getattr(model, "optimizer", None)
-    if optimizer is None:
-        return None
-    if not isinstance(optimizer, SparseOptimizer):
-        raise type_error("model.optimizer", "an optimizer of tfjs_embeddings_ops.train, or none", optimizer)
-    if optimizer.dense is not None:
-        raise value_error("model.optimizer", "one without a `dense` of Keras", optimizer.dense)
-    if not optimizer.built:
-        optimizer.build(model.trainable_variables)
-    return optimizer
+def _saved_model(folder: Path) -> ModelFiles:
+    assets = _json(folder / _ASSETS)
+    if assets.get("format") != "tfjs-embeddings" or assets.get("version") != _VERSION:
+        received = f"format {assets.get('format')} of version {assets.get('version')}"
+        raise ValueError(message("source", f"tfjs-embeddings of version {_VERSION}", received))
+    names = ("modelTopology", "userDefinedMetadata", "trainingConfig")
+    kept = {name: assets[name] for name in names if name in assets}
+    files = ModelFiles({"format": "layers-model", "generatedBy": "tfjs-embeddings", "convertedBy": None, **kept})
+    reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
+    dtypes, shapes = reader.get_variable_to_dtype_map(), reader.get_variable_to_shape_map()
+    for part in ("weights", "optimizer"):
+        for each in assets[part]:
+            key = each["key"]
+            if key not in dtypes:
+                raise value_error("source", f"a SavedModel with {key}", "variables without it")
+            read = lambda key=key: np.asarray(reader.get_tensor(key))
+            files.add(each["name"], dtypes[key].name, shapes[key], part == "optimizer", read)
+    return files
 
 
-def _check_shape(name: str, variable: Any, value: np.ndarray) -> None:
-    if tuple(variable.shape) != value.shape:
-        raise ValueError(message(name, f"shape {tuple(variable.shape)}", f"shape {value.shape}"))
+def open_model(source: str | os.PathLike) -> ModelFiles:
+    """A model that `model.save` or `emb.savedModel.export` wrote."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise type_error("source", _SOURCE, source)
+    try:
+        return _opened(Path(source))
+    except (OSError, KeyError, TypeError, AttributeError, tf.errors.OpError) as error:
+        raise ValueError(message("source", _SOURCE, f"{type(error).__name__}: {error}")) from None
 
 
-def _known_names(given: Sequence[str], known: Set[str]) -> dict[str, str]:
-    """Names of state, by those that the optimizer here has.
-
-    TensorFlow.js adds a number to the name of a variable where that is taken: a second model in a process has
-    `dense/scores/kernel_1/accumulator`.
-    """
-    found: dict[str, str] = {}
-    for name in given:
-        variable, _, kind = name.rpartition("/")
-        plain = f"{re.sub(r'_[0-9]+$', '', variable)}/{kind}"
-        own = plain if name not in known and name.startswith("dense/") and plain in known else name
-        if own in found:
-            raise ValueError(message("optimizer state", f"one {own}", f"{found[own]} and {name}"))
-        found[own] = name
-    return found
-
-
-def _load_state(optimizer: SparseOptimizer, saved: SavedModel, variables: Mapping[str, Any]) -> list[Any]:
-    """Which variable of the optimizer takes which values."""
-    state = list(state_of(optimizer, variables))
-    known = {"iter", *(name for _, name, _ in state)}
-    given = _known_names([spec["name"] for spec in saved.state], known)
-    unknown = sorted(given.keys() - known)
-    if unknown:
-        expected = f"what this optimizer keeps ({', '.join(sorted(known))})"
-        raise ValueError(message("optimizer state", expected, ", ".join(unknown)))
-    # All of what belongs to one variable, or nothing where it has not been trained.
-    begun = {owner for owner, name, _ in state if name in given}
-    if any(name.startswith("dense/") for name in given):
-        begun.add("powers")
-    due = {"iter"} | {name for owner, name, _ in state if owner in begun}
-    if due - given.keys():
-        missing = ", ".join(sorted(due - given.keys()))
-        raise ValueError(message("optimizer state", f"{missing}, as it was saved", "state without it"))
-    pairs = [(optimizer._iterations, saved.value("iter"))]
-    for _, name, variable in state:
-        if name in given:
-            _check_shape(name, variable, saved.value(given[name]))
-            pairs.append((variable, saved.value(given[name])))
-        else:
-            pairs.append((variable, np.full(variable.shape, optimizer.start_of(variable), np.float32)))
-    return pairs
-
-
-def load_weights(model: keras.Model, source: str | os.PathLike, *, names: Mapping[str, str] | None = None) -> list[str]:
-    """Returns the names of what it read into `model`: all its weights, and the state of its optimizer.
-
-    `source`: the folder, or its model.json, that `model.save('file://...', {includeOptimizer: true})` wrote in
-    TensorFlow.js. Weights are found as `<layer>/<weight>`, `items/embeddings`; `names` maps names of the file to names
-    of the model where they differ. All are float32 of the model's shapes.
-
-    Where the model was compiled with an optimizer of `train`, its slots and number of steps come along, so that
-    training goes on as it would have there; its hyper-parameters stay those that it was made with. A variable that was
-    never trained there begins afresh. Without a compiled optimizer the weights alone are read.
-
-    Raises:
-        ValueError: for files that are no such model, weights that are missing, too many or of another shape, and for
-            state that is not that of the optimizer. Nothing is written then.
-        TypeError: for a model that is none, or has another optimizer.
-
-    Source: tf.loadLayersModel (TensorFlow.js 4.22).
-
-    Example:
-        >>> load_weights(model, "model")
-        ['items/embeddings', 'scores/kernel', 'scores/bias', 'iter', 'items/embeddings/accumulators', ...]
-    """
-    variables = _named_variables(model, names)
-    saved = SavedModel(source)
-    given = [spec["name"] for spec in saved.weights]
-    if set(given) != set(variables):
-        raise ValueError(message("source", f"the weights {', '.join(variables)}", ", ".join(given)))
-    pairs = []
-    for name in given:
-        _check_shape(name, variables[name], saved.value(name))
-        pairs.append((variables[name], saved.value(name)))
-    optimizer = _optimizer_of(model)
-    if optimizer is not None:
-        pairs += _load_state(optimizer, saved, variables)
-    for variable, value in pairs:
-        variable.assign(value)
-    return given + ([] if optimizer is None else [spec["name"] for spec in saved.state])
-
-
-def _optimizer_config(optimizer: SparseOptimizer, state: list[str]) -> dict[str, Any]:
-    rate = optimizer._learning_rate
-    if isinstance(rate, keras.Variable):
-        rate = float(rate.numpy())
-    elif isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
-        rate = {"className": type(rate).__name__, "config": rate.get_config()}
-    else:
-        raise value_error("learning_rate", "a number or a schedule, as a function cannot be saved", rate)
-    fields = {_camel(each): optimizer.settings[each] for each in fields_of(optimizer.rule_name)}
-    config = {"learningRate": rate, **fields, "state": [{"name": name} for name in state]}
-    class_name = RULES[optimizer.rule_name].class_name
-    return {"class_name": f"TfjsEmbeddings>{class_name}", "config": config}
-
-
-def _write(path: Path, data: bytes | memoryview) -> None:
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def save_weights(
-    model: keras.Model,
-    target: str | os.PathLike,
-    *,
-    source: str | os.PathLike,
-    names: Mapping[str, str] | None = None,
-) -> str:
-    """Returns the path of the model.json that it wrote into the folder `target`, for `tf.loadLayersModel`.
-
-    `source`: the model of TensorFlow.js that `model` was read from by `load_weights`, or one of the same layers: its
-    layers and loss are written anew, with the weights of `model` and the settings and state of its optimizer.
-    `names`: as for `load_weights`. All values are float32. The folder may be that of `source`; model.json is replaced
-    in one step, after the weights are on disk.
-
-    A model without an optimizer is written without one, and is to be compiled there.
-
-    Raises:
-        ValueError: for another `source` or other weights, one that was saved without its optimizer where the model has
-            one, and for what cannot travel: a `dense` optimizer of Keras, a rate that is a function.
-        TypeError: for a model that is none, or has another optimizer.
-
-    Source: LayersModel.save (TensorFlow.js 4.22).
-
-    Example:
-        >>> save_weights(model, "trained", source="model")
-        'trained/model.json'
-    """
-    if not isinstance(target, (str, os.PathLike)):
-        raise type_error("target", "a folder", target)
-    variables = _named_variables(model, names)
-    saved = SavedModel(source)
-    values = {spec["name"]: variables.get(spec["name"]) for spec in saved.weights}
-    if set(values) != set(variables):
-        expected = f"a model with the weights {', '.join(variables)}"
-        raise ValueError(message("source", expected, ", ".join(values)))
-    for name, variable in values.items():
-        _check_shape(name, variable, saved.value(name))
-    description = {key: value for key, value in saved.description.items() if key != "trainingConfig"}
-    optimizer = _optimizer_of(model)
-    state = {}
-    if optimizer is not None:
-        training = saved.description.get("trainingConfig")
-        if not isinstance(training, dict):
-            raise value_error("source", "a model that was saved with includeOptimizer", shown(training))
-        state = {"iter": optimizer._iterations}
-        state.update({name: variable for _, name, variable in state_of(optimizer, variables)})
-        config = _optimizer_config(optimizer, list(state))
-        description["trainingConfig"] = {**training, "optimizer_config": config}
-    arrays = [(name, np.asarray(variable.numpy()), {}) for name, variable in values.items()]
-    arrays += [(name, np.asarray(each.numpy()), {"group": "optimizer"}) for name, each in state.items()]
-    specs, parts = [], []
-    for name, array, group in arrays:
-        dtype = "int32" if name == "iter" and group else "float32"
-        specs.append({"name": name, "shape": list(array.shape), "dtype": dtype, **group})
-        parts.append(np.ascontiguousarray(array, _DTYPES[dtype]).tobytes())
-    data = b"".join(parts)
-    folder = Path(target)
-    folder.mkdir(parents=True, exist_ok=True)
-    file = f"weights-{hashlib.sha256(data).hexdigest()[:16]}.bin"
-    description["weightsManifest"] = [{"paths": [file], "weights": specs}]
-    _write(folder / file, data)
-    path = folder / "model.json"
-    scratch = folder / f"model.json.{os.getpid()}.partial"
-    _write(scratch, json.dumps(description).encode())
-    os.replace(scratch, path)
-    return str(path)
+def _opened(path: Path) -> ModelFiles:
+    if (path / "saved_model.pb").is_file():
+        return _saved_model(path)
+    return _layers_model(path / "model.json" if path.is_dir() else path)
