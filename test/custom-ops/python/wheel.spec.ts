@@ -170,10 +170,15 @@ describe('the wheel', () => {
           here.compile({ optimizer: emb.train.adagrad({ learningRate: 0.1 }), loss: 'meanSquaredError' });
           await fit(here, 2);
           await here.save(`file://${first!}`, { includeOptimizer: true });
+          const served = environment!.path('served');
+          await emb.savedModel.export(here, served, { includeOptimizer: true, overwrite: true });
           await fit(here, 3);
           expect(environment!.example('--load', first!, '--save', there!, '--epochs', '3').steps).toBe(40);
           const again = await load(there!);
           expect(await stateOf(again)).toEqual(await stateOf(here));
+          environment!.example('--load', served, '--save', back!, '--epochs', '3');
+          const exported = await load(back!);
+          expect(await stateOf(exported)).toEqual(await stateOf(here));
           await fit(again, 2);
           environment!.example('--load', there!, '--save', back!, '--epochs', '2');
           const last = await load(back!);
@@ -181,7 +186,7 @@ describe('the wheel', () => {
           expect(state).toEqual(await stateOf(again));
           expect(Object.keys(state)).toEqual(['items/embeddings', 'iter', 'items/embeddings/accumulators']);
           expect(state['iter']).toEqual([56]);
-          for (const model of [here, again, last]) end(model);
+          for (const model of [here, again, exported, last]) end(model);
         },
         PYTHON_TIMEOUT_MS,
       );
