@@ -102,6 +102,8 @@ const browser = {
     inlineDynamicImports: true,
     globals: { '@tensorflow/tfjs': 'tf' },
     sourcemap: true,
+    // Wherever packages are installed, or linked from.
+    sourcemapPathTransform: (path) => path.replace(/^.*[\\/](?=node_modules[\\/])/, '../'),
     exports: 'named',
     banner,
   },
