@@ -25,7 +25,10 @@ Names: ${TARGETS.map(({ name }) => name).join(', ')}
 `;
 
 /** What a package is made of. */
-const SOURCES = ['kernels', 'hosts', 'build_native.mjs', 'prebuild'].map((name) => join(root, 'custom-ops', name));
+const SOURCES = [
+  ...['kernels', 'hosts', 'build_native.mjs'],
+  ...['targets.mjs', 'zig.mjs', 'package.mjs'].map((name) => join('prebuild', name)),
+].map((name) => join(root, 'custom-ops', name));
 
 const packages = join(build, 'packages');
 const stampOf = (target) => join(packages, `${packageName(target)}.json`);
@@ -72,17 +75,17 @@ async function main(args) {
   const targets = targetsNamed(values.only ?? []);
   const log = (text) => process.stderr.write(`prebuild: ${text}\n`);
   mkdirSync(packages, { recursive: true });
+  const wanted = () => targets.filter((target) => values.missing !== true || !isThere(target));
+  if (wanted().length === 0) return;
   const lock = await takeLock(join(build, 'prebuild.lock'), log);
   try {
-    const wanted = targets.filter((target) => values.missing !== true || !isThere(target));
-    if (wanted.length === 0) return;
     const command = await zig(log);
     const rows = [];
-    for (const target of wanted) {
+    for (const target of wanted()) {
       log(`compiling for ${target.name}`);
       rows.push(await prebuild(target, command, log));
     }
-    process.stdout.write(`${tableOf(rows)}\n`);
+    if (rows.length > 0) process.stdout.write(`${tableOf(rows)}\n`);
   } finally {
     lock.release();
   }
