@@ -28,6 +28,7 @@ Names: ${TARGETS.map(({ name }) => name).join(', ')}
 const SOURCES = [
   ...['kernels', 'hosts', 'build_native.mjs'],
   ...['targets.mjs', 'zig.mjs', 'package.mjs'].map((name) => join('prebuild', name)),
+  join('..', 'docs', 'licenses.md'),
 ].map((name) => join(root, 'custom-ops', name));
 
 const packages = join(build, 'packages');
