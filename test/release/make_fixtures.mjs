@@ -6,7 +6,8 @@
  * The tarball is installed into an empty folder, without TensorFlow and without a compiler. Its files go into
  * test/release/VERSION/files, each folder with a case.json: inputs, predictions, and predictions after more steps from
  * where the file left off. PYTHON has TensorFlow and tensorflowjs and makes graph models of the SavedModels; without it
- * there are none. What a release has written stays; this is run once for each.
+ * there are none. What a release has written stays; this is run once for each. The tarball of 0.1.0 is that of commit
+ * b28673a4, before any release was tagged.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
