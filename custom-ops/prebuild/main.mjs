@@ -26,7 +26,7 @@ Names: ${TARGETS.map(({ name }) => name).join(', ')}
 
 /** What a package is made of. */
 const SOURCES = [
-  ...['kernels', 'hosts', 'build_native.mjs'],
+  ...['kernels', join('hosts', 'node'), join('hosts', 'shared'), 'build_native.mjs'],
   ...['targets.mjs', 'zig.mjs', 'package.mjs'].map((name) => join('prebuild', name)),
   join('..', 'docs', 'licenses.md'),
 ].map((name) => join(root, 'custom-ops', name));
