@@ -177,6 +177,11 @@ class Files(unittest.TestCase):
         self.specs = [spec for spec in whole if not spec["name"].endswith("velocities")]
         self.write()
         self.assert_refused(ValueError, "optimizer state: expected items/embeddings/velocities, as it was saved", load)
+        self.specs = [spec for spec in whole if not spec["name"].startswith("dense/acc")]
+        self.write()
+        self.assert_refused(
+            ValueError, "optimizer state: expected dense/accBeta1, dense/accBeta2, as it was saved", load
+        )
         self.specs = whole
         self.specs[0]["shape"] = [2, 4]
         self.write()

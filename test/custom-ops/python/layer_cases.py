@@ -137,6 +137,8 @@ class Layer(unittest.TestCase):
             (ValueError, "out_of_range: expected one of", lambda: layer_of(out_of_range="clip")),
             (ValueError, "dtype: expected a policy with float32", lambda: EmbeddingBag(2, 2, dtype="float16")),
             (ValueError, r"ids: expected ids in \[0, 6\), received 9 at position 1", lambda: layer(ids + [[0, 7]])),
+            (ValueError, r"ids: expected ids in \[0, 6\), received -1", lambda: layer(tf.ragged.constant([[1, -1]]))),
+            (ValueError, "received -1", lambda: layer_of(mask_zero=True)(tf.ragged.constant([[0, -1]]))),
             (ValueError, "ids: expected dense ids of rank 2", lambda: layer(np.array([1, 2]))),
             (TypeError, "ids: expected int32 or int64 ids.*float64", lambda: layer(ids * 1.0)),
             (ValueError, "ids: expected whole numbers.*1.5", lambda: layer(np.array([[1.5]], np.float32))),
@@ -237,6 +239,27 @@ class Optimizers(unittest.TestCase):
             np.testing.assert_array_equal(table, TABLE - 1)
             for untouched in (given, other.numpy(), held.numpy()):
                 np.testing.assert_array_equal(untouched, TABLE)
+
+    def test_is_done_before_the_variable_is_read_again(self):
+        table = tf.Variable(TABLE)
+
+        def gradient():
+            return np.ones_like(TABLE)
+
+        @tf.function
+        def step():
+            # Python takes long enough for reads that do not wait.
+            late = tf.ensure_shape(tf.numpy_function(gradient, [], tf.float32), TABLE.shape)
+            hyper = tf.constant([1.0] + [0.0] * 7)
+            in_place(
+                [table],
+                [],
+                lambda buffers: ops.embedding_dense_apply_sgd(variables=buffers, gradients=[late], hyper=hyper),
+            )
+            return table.read_value() * 2
+
+        for taken in range(1, 4):
+            np.testing.assert_array_equal(step(), 2 * (TABLE - taken))
 
     def test_steps_tables_where_they_lie(self):
         for eager in (False, True):
