@@ -4,13 +4,15 @@ import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildNative } from '../build_native.mjs';
+import { gist } from '../setup/command.mjs';
 import { takeLock } from '../setup/lock.mjs';
 import { build, nodeApiHeaders, root } from '../setup/places.mjs';
 import { hashOf, readStamp, writeStamp } from '../setup/stamp.mjs';
 import { tableOf } from '../setup/table.mjs';
 import { unfinished } from '../setup/unfinished.mjs';
 import { ADDON, pack, packageName, sharedFields, writePackage } from './package.mjs';
-import { FLAGS, LINKS, TARGETS, targetsNamed } from './targets.mjs';
+import { FLAGS, LINKS, TARGETS, TENSORFLOW_TARGETS, targetsNamed } from './targets.mjs';
+import { buildTensorflowParts } from './tensorflow.mjs';
 import { workshop, zig, zigEnvironment } from './zig.mjs';
 
 const HELP = `Usage: npm run prebuild [-- --only NAME … --missing]
@@ -21,7 +23,8 @@ custom-ops/build/packages/tfjs-embeddings-NAME is a package's folder, beside it 
   --only NAME    this platform alone; may be given again
   --missing      only what is not there, or was made of other sources
 
-Names: ${TARGETS.map(({ name }) => name).join(', ')}
+Names: ${TARGETS.map(({ name }) => name).join(', ')};
+${TENSORFLOW_TARGETS.map(({ name }) => name).join(', ')}, which hold what setup takes for tfjs-node
 `;
 
 /** What a package is made of. */
@@ -47,7 +50,7 @@ async function prebuild(target, command, log) {
   mkdirSync(scratch, { recursive: true });
   Object.assign(process.env, zigEnvironment(join(scratch, 'cache')));
   try {
-    const addon = await buildNative({
+    const how = {
       cc: [command, 'cc', '-target', target.zig],
       cxx: null,
       napiInclude: nodeApiHeaders(),
@@ -57,11 +60,12 @@ async function prebuild(target, command, log) {
       target,
       flags: FLAGS,
       links: [...LINKS, ...target.links],
-    });
+    };
+    const parts = target.withTensorFlow ? await buildTensorflowParts(how) : { addon: await buildNative(how) };
     rmSync(stampOf(target), { force: true }); // it never stands beside a package that is not its own
-    const archive = await pack(writePackage(target, addon, packages), packages);
+    const archive = await pack(writePackage(target, parts, packages), packages);
     writeStamp(stampOf(target), { inputs: inputs() });
-    const sizes = [addon, archive].map((path) => `${(statSync(path).size / 1e6).toFixed(2)} MB`);
+    const sizes = [parts.addon, archive].map((path) => `${(statSync(path).size / 1e6).toFixed(2)} MB`);
     const seconds = ((Date.now() - begun) / 1000).toFixed(0);
     return { name: packageName(target), state: 'built', why: `${sizes[0]}, packed ${sizes[1]}, in ${seconds} s` };
   } finally {
@@ -95,6 +99,6 @@ async function main(args) {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(`prebuild: ${error.message}\n`);
+  process.stderr.write(`prebuild: ${gist(error)}\n`);
   process.exitCode = 1;
 }

@@ -11,6 +11,9 @@ export const ADDON = 'tfjs_embeddings.node';
 /** What compilers put into it besides, and under which licences. */
 const LICENSES = 'licenses.md';
 
+/** The name of tfjs-node's binding in the packages of TensorFlow's parts. */
+export const BINDING = 'tfjs_binding.node';
+
 /** What all packages take over from the main one, so that version and address cannot differ. */
 const SHARED = ['version', 'license', 'homepage', 'repository', 'bugs', 'engines'];
 
@@ -18,18 +21,22 @@ export function packageName({ name }) {
   return `tfjs-embeddings-${name}`;
 }
 
-/** Makes the folder of a target's package out of the addon at `addon`, and returns its path. */
-export function writePackage(target, addon, packages) {
+/**
+ * Makes the folder of a target's package, and returns its path. `parts`: the paths of `addon` and, where TensorFlow's
+ * parts are packed, of `binding`, and which tfjs-node and TensorFlow these are for.
+ */
+export function writePackage(target, parts, packages) {
   const name = packageName(target);
   const folder = join(packages, name);
   const temporary = unfinished(folder);
   rmSync(temporary, { recursive: true, force: true });
   mkdirSync(temporary, { recursive: true });
-  copyFileSync(addon, join(temporary, ADDON));
+  copyFileSync(parts.addon, join(temporary, ADDON));
+  if (target.withTensorFlow) copyFileSync(parts.binding, join(temporary, BINDING));
   copyFileSync(join(root, 'LICENSE'), join(temporary, 'LICENSE'));
   copyFileSync(join(root, 'docs', LICENSES), join(temporary, LICENSES));
   writeFileSync(join(temporary, 'README.md'), readme(target, name));
-  writeFileSync(join(temporary, 'package.json'), `${JSON.stringify(description(target, name, addon), null, 2)}\n`);
+  writeFileSync(join(temporary, 'package.json'), `${JSON.stringify(description(target, name, parts), null, 2)}\n`);
   rmSync(folder, { recursive: true, force: true });
   renameSync(temporary, folder);
   return folder;
@@ -41,19 +48,28 @@ export function sharedFields() {
   return Object.fromEntries(SHARED.map((key) => [key, main[key]]));
 }
 
-function description({ platform, arch, libc }, name, addon) {
-  const bytes = readFileSync(addon);
+function description(target, name, { addon, binding, ...madeFor }) {
+  const { platform, arch, libc, withTensorFlow = false } = target;
   return {
     name,
-    description: `The native kernels of tfjs-embeddings for ${words({ platform, arch, libc })}.`,
+    description: withTensorFlow
+      ? `What tfjs-embeddings sets up for tfjs-node on ${words(target)}.`
+      : `The native kernels of tfjs-embeddings for ${words(target)}.`,
     ...sharedFields(),
     os: [platform],
     cpu: [arch],
     ...(libc !== undefined && { libc: [libc] }),
     preferUnplugged: true, // a library cannot be loaded out of an archive
-    files: [ADDON, LICENSES],
-    addon: { file: ADDON, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') },
+    files: [ADDON, ...(withTensorFlow ? [BINDING] : []), LICENSES],
+    addon: fileFacts(ADDON, addon),
+    ...(withTensorFlow && { binding: fileFacts(BINDING, binding), ...madeFor }),
   };
+}
+
+/** What a file is held against before it is used. */
+function fileFacts(file, path) {
+  const bytes = readFileSync(path);
+  return { file, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
 function words({ platform, arch, libc }) {
@@ -62,10 +78,11 @@ function words({ platform, arch, libc }) {
 }
 
 function readme(target, name) {
-  return `# ${name}
-
-The native kernels of [tfjs-embeddings](https://www.npmjs.com/package/tfjs-embeddings) for ${words(target)}, which depends on this package and finds it by itself. There is nothing here to import.
-`;
+  const main = '[tfjs-embeddings](https://www.npmjs.com/package/tfjs-embeddings)';
+  const what = target.withTensorFlow
+    ? `What ${main} sets up for tfjs-node on ${words(target)}: the kernels with TensorFlow's ops, and the binding of tfjs-node, compiled from the sources of @tensorflow/tfjs-node (Apache-2.0). \`npx tfjs-embeddings setup\` takes it from here.`
+    : `The native kernels of ${main} for ${words(target)}, which depends on this package and finds it by itself.`;
+  return `# ${name}\n\n${what} There is nothing here to import.\n`;
 }
 
 /** Packs a folder; returns the path of the archive. npm gives every file in it the same date. */

@@ -19,16 +19,25 @@ export const TARGETS = [
   { name: 'win32-x64', platform: 'win32', arch: 'x64', zig: 'x86_64-windows-gnu', links: ['-Wl,--gc-sections'] },
 ];
 
+/** Those that have a package of what TensorFlow needs, too: `setup` takes it where TensorFlow's libraries are for glibc. */
+export const TENSORFLOW_TARGETS = TARGETS.filter(({ libc }) => libc === 'glibc').map((target) => ({
+  ...target,
+  name: `tensorflow-${target.name}`,
+  withTensorFlow: true,
+}));
+
+const ALL = [...TARGETS, ...TENSORFLOW_TARGETS];
+
 /** Without debug information; each function by itself, so that the linker leaves out what nobody calls. */
 export const FLAGS = ['-g0', '-ffunction-sections', '-fdata-sections'];
 
 /** What the linker gets for every target: no names of what is not exported. */
 export const LINKS = ['-s'];
 
-/** The targets of these names, in the order of TARGETS; all where there are none. Throws an Error for an unknown one. */
+/** The targets of these names, in the order of the lists; all where there are none. Throws an Error for an unknown one. */
 export function targetsNamed(names) {
-  const known = TARGETS.map(({ name }) => name);
+  const known = ALL.map(({ name }) => name);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`--only ${unknown}: expected ${known.join(', ')}`);
-  return TARGETS.filter(({ name }) => names.length === 0 || names.includes(name));
+  return ALL.filter(({ name }) => names.length === 0 || names.includes(name));
 }

@@ -1,10 +1,11 @@
 /** The part "addon": the C kernels with their hosts for Node and TensorFlow, in one native library. */
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gist } from './command.mjs';
 import { compiler } from './compiler.mjs';
 import { addon, build, nodeApiHeaders, root } from './places.mjs';
 import { prebuiltSource } from '../prebuild/addons_here.mjs';
+import { misfit, prebuiltParts } from './prebuilt_parts.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 import { removeUnfinished, unfinished } from './unfinished.mjs';
 
@@ -13,9 +14,12 @@ const SOURCES = ['kernels', 'hosts', 'build_native.mjs'];
 
 /**
  * Finds the addon; `make` builds it when its sources, TensorFlow's headers or the compilers are others. Where this
- * platform's package has one, only TensorFlow's ops are a reason to build.
+ * platform's package has one, only TensorFlow's ops are a reason to build; where the package of TensorFlow's parts has
+ * one, nothing is, unless `compile` asks for it.
  */
-export async function findAddon({ log, tensorflow }) {
+export async function findAddon({ log, tensorflow, compile: isToCompile = false }) {
+  const parts = prebuiltParts();
+  if (tensorflow !== undefined && !isToCompile && misfit(parts, tensorflow) === null) return ofParts(parts, tensorflow);
   const [cc, cxx, headers, prebuilt] = [compiler('c'), compiler('c++'), nodeApiHeaders(), await prebuiltSource()];
   const wanted = tensorflow !== undefined && !cxx.missing ? tensorflow : null;
   const stamp = existsSync(addon) ? readStamp(STAMP) : null;
@@ -33,6 +37,28 @@ export async function findAddon({ log, tensorflow }) {
   const why = purpose(wanted?.version ?? null, tensorflow, cxx);
   const make = () => compile({ cc, cxx, headers, wanted, log, why });
   return { state: 'missing', why: existsSync(addon) ? 'out of date' : 'not built', make };
+}
+
+/** The addon of the package of TensorFlow's parts, which is copied to where the one that is built would be. */
+function ofParts({ name, addon: { path, sha256 } }, tensorflow) {
+  const why = 'for Node, TensorFlow and Python, prebuilt';
+  const made = { inputs: sha256, compilers: name, tensorflow: tensorflow.version };
+  const stamp = existsSync(addon) ? readStamp(STAMP) : null;
+  if (stamp?.inputs === sha256 && stamp.tensorflow === made.tensorflow) return { state: 'present', why };
+  const make = () => {
+    mkdirSync(build, { recursive: true });
+    copyFileSync(path, unfinished(addon));
+    putInPlace(made);
+    return { state: 'built', why };
+  };
+  return { state: 'missing', why: existsSync(addon) ? 'out of date' : 'not set up', make };
+}
+
+/** Gives the finished addon its name, and says what it was made of. */
+function putInPlace(stamp) {
+  rmSync(STAMP, { force: true }); // it never stands beside an addon that is not its own
+  renameSync(unfinished(addon), addon);
+  writeStamp(STAMP, stamp);
 }
 
 /** An addon that can do more than is wanted now is fine: without a C++ compiler there is no better one to be had. */
@@ -79,8 +105,6 @@ async function compile({ cc, cxx, headers, wanted, log, why }) {
     return { state: 'missing', why: gist(error) };
   }
   const tensorflow = wanted?.version ?? null;
-  rmSync(STAMP, { force: true }); // it never stands beside an addon that is not its own
-  renameSync(out, addon);
-  writeStamp(STAMP, { inputs: inputsFor(tensorflow), compilers: versions(cc, cxx), tensorflow });
+  putInPlace({ inputs: inputsFor(tensorflow), compilers: versions(cc, cxx), tensorflow });
   return { state: 'built', why };
 }

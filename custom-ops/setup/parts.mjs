@@ -25,10 +25,14 @@ const PARTS = [
   { name: 'bundles', find: findBundles, sweep: sweepBundles, after: ['workers'] },
 ];
 
-/** Finds every part and, if `make`, makes what is missing and can be made. Returns rows {name, state, why}. */
-export async function goThroughParts({ log, make, parts = PARTS }) {
+/**
+ * Finds every part and, if `make`, makes what is missing and can be made. Returns rows {name, state, why}. `wishes`: what
+ * the user asks for, {compile, tensorflowPath}.
+ */
+export async function goThroughParts({ log, make, parts = PARTS, wishes = {} }) {
+  const context = { log, ...wishes };
   const [first, ...others] = parts;
-  const finding = await findOrMake(first.find, { log }, make);
+  const finding = await findOrMake(first.find, context, make);
   if (make) first.sweep?.();
   const rows = [rowOf(first, finding)];
   if (first.name === 'dependencies' && finding.state === 'missing') return rows; // all others stand on them
@@ -37,7 +41,7 @@ export async function goThroughParts({ log, make, parts = PARTS }) {
   for (const [i, part] of others.entries()) {
     const after = part.after ?? parts.slice(0, i + 1).map(({ name }) => name);
     const before = after.map((name) => findings.get(name));
-    findings.set(part.name, findOrMakeAfter(before, part.find, log, make));
+    findings.set(part.name, findOrMakeAfter(before, part.find, context, make));
   }
   for (const part of others) rows.push(rowOf(part, await findings.get(part.name)));
   // Not before: what one part has left looks like what another one is at.
@@ -45,9 +49,9 @@ export async function goThroughParts({ log, make, parts = PARTS }) {
   return rows;
 }
 
-async function findOrMakeAfter(before, find, log, make) {
+async function findOrMakeAfter(before, find, context, make) {
   const { tensorflow } = (await Promise.all(before)).find((finding) => finding.tensorflow !== undefined) ?? {};
-  return findOrMake(find, { log, tensorflow }, make);
+  return findOrMake(find, { ...context, tensorflow }, make);
 }
 
 function rowOf({ name }, { state, why }) {

@@ -11,7 +11,7 @@ import { build, isClone } from './places.mjs';
 import { readStamp, writeStamp } from './stamp.mjs';
 import { INSTALL_TFJS_NODE, tfjsNode } from './tfjs_node.mjs';
 import { removeUnfinished, removeWhole, unfinished } from './unfinished.mjs';
-import { TENSORFLOW_VERSION, downloadWheel, pythonWithPip, wheelFor, wheelIn } from './wheel.mjs';
+import { TENSORFLOW_VERSION, downloadWheel, misnamed, pythonWithPip, wheelFor, wheelIn } from './wheel.mjs';
 
 /** Headers that the tfjs-node binding and the addon include; what these include in turn comes with them. */
 const HEADERS = [
@@ -40,18 +40,30 @@ export function libraryNames(platform = process.platform) {
  * Finds TensorFlow's libraries; `make` fetches and unpacks the wheel. A finding that is not missing has `tensorflow`:
  * {version, library, framework, include}, all but the first full paths.
  */
-export function findTensorflow({ log }) {
+export function findTensorflow({ log, tensorflowPath = null }) {
+  const isWheel = tensorflowPath?.endsWith('.whl') === true;
+  if (tensorflowPath !== null && !isWheel) return fromFolder(resolve(tensorflowPath), '--tensorflow');
   const named = process.env.LIBTENSORFLOW_DIR;
-  if (named) return fromFolder(resolve(named));
+  if (named && !isWheel) return fromFolder(resolve(named), 'LIBTENSORFLOW_DIR');
   const node = tfjsNode();
   if (node === null) return { state: 'missing', why: `only of use with tfjs-node: ${INSTALL_TFJS_NODE}` };
   if (node.own) return ofTfjsNode(node.folder);
   const folder = join(placeFor(node), `tensorflow-${TENSORFLOW_VERSION}`);
   const tensorflow = unpacked(folder);
   if (tensorflow !== null) return { state: 'present', why: `${TENSORFLOW_VERSION}, from its wheel`, tensorflow };
+  if (isWheel) {
+    return { state: 'missing', why: 'not unpacked', make: () => makeTensorflow(resolve(tensorflowPath), folder, log) };
+  }
   const wheel = wheelFor();
   if (wheel.missing) return { state: 'missing', why: wheel.missing };
   return { state: 'missing', why: 'not fetched', make: () => makeTensorflow(wheel, folder, log) };
+}
+
+/** Why no TensorFlow can be had from a path that the user gives, a wheel or a folder; null where it may be. */
+export function unusable(path) {
+  if (path.endsWith('.whl')) return misnamed(path);
+  const { state, why } = fromFolder(resolve(path), '--tensorflow');
+  return state === 'missing' ? why : null;
 }
 
 function placeFor(node) {
@@ -65,16 +77,23 @@ export function sweepTensorflow() {
   if (node !== null) removeUnfinished(placeFor(node));
 }
 
+/** `wheel`: one to fetch, or the path of one that is there. */
 async function makeTensorflow(wheel, folder, log) {
   mkdirSync(dirname(folder), { recursive: true });
-  await unpackSomeWheel(wheel, folder, log);
+  if (typeof wheel === 'string') await unpack(wheel, folder, usablePython(), log);
+  else await unpackSomeWheel(wheel, folder, log);
   return { state: 'built', why: `${TENSORFLOW_VERSION}, unpacked from its wheel`, tensorflow: unpacked(folder) };
+}
+
+function usablePython() {
+  const python = pythonWithPip();
+  if (python.missing) throw new Error(`${python.missing}: install Python with pip, or give a folder by --tensorflow`);
+  return python;
 }
 
 /** A wheel left by a set-up that was killed is used when it is whole; else it is fetched again. */
 async function unpackSomeWheel(wheel, folder, log) {
-  const python = pythonWithPip();
-  if (python.missing) throw new Error(`${python.missing}: install Python with pip, or set LIBTENSORFLOW_DIR`);
+  const python = usablePython();
   const left = wheelIn(download);
   if (left !== null) {
     try {
@@ -125,14 +144,14 @@ function unpacked(folder) {
 }
 
 /** A folder of the user's: TensorFlow's C package (lib, include) or Python's package `tensorflow`. */
-function fromFolder(folder) {
+function fromFolder(folder, named) {
   const lib = existsSync(join(folder, 'lib')) ? join(folder, 'lib') : folder;
   const include = join(folder, 'include');
   const header = HEADERS.find((name) => !existsSync(join(include, name)));
-  if (header !== undefined) return { state: 'missing', why: `LIBTENSORFLOW_DIR has no include/${header}` };
+  if (header !== undefined) return { state: 'missing', why: `${named}: ${folder} has no include/${header}` };
   const tensorflow = describeFolder(lib, include, `from ${folder}`);
-  if (tensorflow === null) return { state: 'missing', why: `LIBTENSORFLOW_DIR: no TensorFlow library in ${lib}` };
-  return { state: 'present', why: `LIBTENSORFLOW_DIR=${folder}`, tensorflow };
+  if (tensorflow === null) return { state: 'missing', why: `${named}: no TensorFlow library in ${lib}` };
+  return { state: 'present', why: `${named}=${folder}`, tensorflow };
 }
 
 /** The TensorFlow that tfjs-node's own install step has put beside its own binding. */

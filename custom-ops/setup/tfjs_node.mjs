@@ -1,8 +1,9 @@
 /**
- * The part "tfjs-node": links to TensorFlow inside the package @tensorflow/tfjs-node and its binding, compiled by one
- * compiler call. The package's own install step is never run: it downloads an old TensorFlow from a storage host.
+ * The part "tfjs-node": links to TensorFlow inside the package @tensorflow/tfjs-node and its binding, prebuilt or compiled
+ * by one compiler call. The package's own install step is never run: it downloads an old TensorFlow from a storage host.
  */
 import {
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -17,6 +18,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { gist, run } from './command.mjs';
 import { compiler } from './compiler.mjs';
 import { nodeApiHeaders, packageFolder } from './places.mjs';
+import { misfit, prebuiltParts } from './prebuilt_parts.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 import { removeUnfinished, unfinished } from './unfinished.mjs';
 
@@ -43,8 +45,11 @@ function stampPath(binding) {
   return `${binding}.json`;
 }
 
-/** Finds tfjs-node with a binding; `make` links TensorFlow into it and compiles the binding. */
-export function findTfjsNode({ log, tensorflow }) {
+/**
+ * Finds tfjs-node with a binding; `make` links TensorFlow into it and puts the binding in its place, which is compiled
+ * where there is none in the package of TensorFlow's parts, or where `compile` asks for it.
+ */
+export function findTfjsNode({ log, tensorflow, compile = false }) {
   const node = tfjsNode();
   if (node === null) return { state: 'missing', why: `not installed: ${INSTALL_TFJS_NODE}` };
   if (node.own) return { state: 'present', why: `${node.version}, with the binding of its own install step` };
@@ -54,15 +59,30 @@ export function findTfjsNode({ log, tensorflow }) {
   const sources = { path: join(node.folder, 'binding') };
   const inputs = hashOf(tensorflow.version, basename(tensorflow.library), node.version, sources);
   const stamp = readStamp(stampPath(node.binding));
-  const why = `${node.version} on TensorFlow ${tensorflow.version}`;
+  const parts = prebuiltParts();
+  const lack = compile ? '--compile' : misfit(parts, tensorflow, node.version);
+  const isPrebuilt = lack === null;
+  const why = `${node.version} on TensorFlow ${tensorflow.version}${isPrebuilt ? ', prebuilt' : ''}`;
   const sameCompiler = cxx.missing !== undefined || stamp?.compiler === cxx.version;
+  const isCurrent = isPrebuilt ? stamp?.inputs === parts.binding.sha256 : stamp?.inputs === inputs && sameCompiler;
   const built = existsSync(node.binding);
-  if (built && stamp?.inputs === inputs && sameCompiler && isLinked(node.folder, tensorflow)) {
-    return { state: 'present', why };
+  if (built && isCurrent && isLinked(node.folder, tensorflow)) return { state: 'present', why };
+  if (isPrebuilt) {
+    const made = { inputs: parts.binding.sha256, compiler: parts.name };
+    const make = () => putInPlace(node, tensorflow, made, why, (path) => copyFileSync(parts.binding.path, path));
+    return { state: 'missing', why: built ? 'out of date' : 'not set up', make };
   }
-  if (cxx.missing) return { state: 'missing', why: cxx.missing };
+  if (cxx.missing) return { state: 'missing', why: `${cxx.missing}; ${lack}` };
   if (headers === null) return { state: 'missing', why: 'no Node-API headers: npm install node-api-headers' };
-  const make = () => compile(node, { tensorflow, cxx, headers, inputs, log, why });
+  const make = () => {
+    log(`compiling the tfjs-node binding with ${cxx.version}`);
+    return putInPlace(node, tensorflow, { inputs, compiler: cxx.version }, why, (out) => {
+      const lib = join(node.folder, 'deps', 'lib');
+      const libraries = [tensorflow.library, tensorflow.framework].map((path) => join(lib, basename(path)));
+      const { folder } = node;
+      return compileBinding({ cxx: cxx.command, folder, include: tensorflow.include, headers, libraries, out });
+    });
+  };
   return { state: 'missing', why: built ? 'out of date' : 'not built', make };
 }
 
@@ -74,43 +94,40 @@ export function sweepTfjsNode() {
   removeUnfinished(dirname(node.binding), deps, join(deps, 'lib'));
 }
 
-async function compile(node, { tensorflow, cxx, headers, inputs, log, why }) {
+/** Links TensorFlow into tfjs-node and has `write` make the binding, which is in its place when it is whole. */
+async function putInPlace(node, tensorflow, stamp, why, write) {
   link(node.folder, tensorflow);
-  log(`compiling the tfjs-node binding with ${cxx.version}`);
   mkdirSync(dirname(node.binding), { recursive: true });
   const temporary = unfinished(node.binding);
   try {
-    await run(cxx.command, compilerArguments(node.folder, tensorflow, headers, temporary));
+    await write(temporary);
   } catch (error) {
     return { state: 'missing', why: gist(error) };
   }
   // The stamp goes before the binding, as one without a stamp would be taken for the work of the package's own install
   // step; and an old binding goes before the stamp, so that it never stands beside a stamp that is not its own.
   rmSync(node.binding, { force: true });
-  writeStamp(stampPath(node.binding), { inputs, compiler: cxx.version });
+  writeStamp(stampPath(node.binding), stamp);
   renameSync(temporary, node.binding);
   return { state: 'built', why };
 }
 
-function compilerArguments(folder, tensorflow, headers, out) {
-  const lib = join(folder, 'deps', 'lib');
+/**
+ * Compiles the binding of the tfjs-node in `folder` into `out`. cxx: command of the compiler, or a list of it and its first
+ * arguments. include, headers: folders of TensorFlow's headers and Node's. libraries: files of TensorFlow to link to.
+ * flags, links: further flags of the compiler and of the linker. Rejects with the compiler's words.
+ */
+export async function compileBinding({ cxx, folder, include, headers, libraries, flags = [], links = [], out }) {
   const mac = process.platform === 'darwin';
-  const origin = mac ? '@loader_path' : '$ORIGIN';
-  return [
-    ...[
-      '-std=c++17',
-      '-O2',
-      '-shared',
-      '-fPIC',
-      '-w',
-      '-DNAPI_VERSION=8',
-      ...(mac ? ['-undefined', 'dynamic_lookup'] : []),
-    ],
-    ...[`-I${tensorflow.include}`, `-I${headers}`, `-I${folder}`],
+  const [command, ...first] = [cxx].flat();
+  await run(command, [
+    ...[...first, '-std=c++17', '-O2', '-shared', '-fPIC', '-w', '-DNAPI_VERSION=8', ...flags],
+    ...(mac ? ['-undefined', 'dynamic_lookup'] : []),
+    ...[`-I${include}`, `-I${headers}`, `-I${folder}`],
     ...['tfjs_backend.cc', 'tfjs_binding.cc'].map((name) => join(folder, 'binding', name)),
-    ...['-o', out, join(lib, basename(tensorflow.library)), join(lib, basename(tensorflow.framework))],
-    `-Wl,-rpath,${origin}/../../deps/lib`,
-  ];
+    ...['-o', out, ...links, ...libraries],
+    `-Wl,-rpath,${mac ? '@loader_path' : '$ORIGIN'}/../../deps/lib`,
+  ]);
 }
 
 /** Link in tfjs-node -> file of TensorFlow: under their sonames, and under the plain names that its build expects. */

@@ -1,6 +1,6 @@
 /** Fetches TensorFlow's wheel through pip, with the machine's own pip configuration. */
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { firstLine, gist, run } from './command.mjs';
 import { downloadProgress } from './progress.mjs';
 
@@ -77,4 +77,12 @@ export function wheelIn(folder) {
   } catch {
     return null;
   }
+}
+
+/** Why a file is not the wheel of this release, by its name; null where it may be. */
+export function misnamed(path) {
+  const release = /^tensorflow(?:_cpu)?-(\d+\.\d+\.\d+)-/.exec(basename(path))?.[1];
+  if (!existsSync(path)) return `--tensorflow: ${path} is not there`;
+  if (release === TENSORFLOW_VERSION) return null;
+  return `--tensorflow: expected a wheel of TensorFlow ${TENSORFLOW_VERSION}, received ${basename(path)}`;
 }

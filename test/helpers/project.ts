@@ -30,7 +30,12 @@ export function runIn(folder: string, program: string, ...args: readonly string[
 }
 
 export class Project {
-  readonly path = mkdtempSync(join(tmpdir(), 'project of a user, Zürich '));
+  readonly path: string;
+
+  /** In a folder of the system's for such files, or in another one. */
+  constructor(parent = tmpdir()) {
+    this.path = mkdtempSync(join(parent, 'project of a user, Zürich '));
+  }
 
   /** Writes a file of the project. */
   write(name: string, text: string): void {
