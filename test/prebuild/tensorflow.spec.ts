@@ -91,7 +91,7 @@ describe("the package of TensorFlow's parts", () => {
       runIn(ROOT, process.execPath, '--input-type=module', '-e', PROGRAM),
     ]);
     expect(ours.code).withContext(ours.errors).toBe(0);
-    expect(ours.output).toContain('["tensorflow","native",true,');
+    expect(ours.output).toContain('["tensorflow","tensorflow",true,');
     expect(ours.output === compiled.output)
       .withContext('the weights differ')
       .toBeTrue();
