@@ -35,6 +35,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'serves until it is ended',
   'npx tfjs-embeddings server --check 10.0.0.1:2222': 'asks the server of the line above',
   'npx tfjs-embeddings info --bundle | zip -q function.zip -@ handler.mjs -r click': 'zip need not be there',
+  'npx tfjs-embeddings setup --tensorflow ./tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl':
+    'unpacks a wheel that is not here: test/prebuild runs it with a folder',
+  'npx tfjs-embeddings setup --compile': 'compiles',
   'npm install --os=linux --cpu=arm64 @tensorflow/tfjs tfjs-embeddings': 'the package is not published here',
   'npm run wheel': 'test/custom-ops/python/wheel.spec.ts runs it, and installs what it builds',
   'pip install custom-ops/build/python/*.whl tensorflow==2.21.*': 'downloads',

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { TARGETS } from '../../custom-ops/prebuild/targets.mjs';
+import { TARGETS, TENSORFLOW_TARGETS } from '../../custom-ops/prebuild/targets.mjs';
 import { ROOT, runIn } from '../helpers/project.js';
 import { fromDebian } from './debian.js';
 import { prebuilt, timeToPrebuild, type Prebuilt } from './packages.js';
@@ -95,7 +95,7 @@ describe('the packages of platforms', () => {
   beforeAll(() => fromDebian('/usr/bin/readelf', '/usr/bin/llvm-objdump'), 10 * 60_000);
 
   it('are those that the main package names, in its version', () => {
-    const names = TARGETS.map(({ name }) => `tfjs-embeddings-${name}`);
+    const names = [...TARGETS, ...TENSORFLOW_TARGETS].map(({ name }) => `tfjs-embeddings-${name}`);
     const versions = Object.fromEntries(names.map((name) => [name, main['version']]));
     expect(main.optionalDependencies).toEqual(jasmine.objectContaining(versions) as never);
     const others = Object.keys(main.optionalDependencies).filter((name) => !names.includes(name));
