@@ -11,6 +11,9 @@
 #ifndef NOMINMAX
 #define NOMINMAX
 #endif
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN /* else `hyper` is a type */
+#endif
 #include <windows.h>
 #else
 #ifndef _GNU_SOURCE
