@@ -18,7 +18,7 @@
 #define TE_EXPORT extern "C" __attribute__((visibility("default")))
 #endif
 
-extern "C" const char* te_tensorflow_register(void);
+TE_EXPORT const char* te_tensorflow_register(void);
 
 namespace te {
 namespace {
