@@ -93,7 +93,7 @@ describe('a user who has Node alone', () => {
     const packed = await runIn(ROOT, 'npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', archives);
     // Packages of other platforms stand in lock files, and what they hold is never loaded here.
     const others = TARGETS.filter(({ name }) => name !== HERE);
-    const ofOthers = others.map((target) => pack(writePackage(target, own!.addon, archives), archives));
+    const ofOthers = others.map((target) => pack(writePackage(target, { addon: own!.addon }, archives), archives));
     registry = await Registry.start([
       ...[join(archives, packed.output.trim()), archiveOf(own!, version)],
       ...(await Promise.all(ofOthers)),

@@ -24,7 +24,7 @@ describe('the addons of an installed package', () => {
   /** Installs the package of this platform, with the addon that is built here; returns the path of the addon in it. */
   function installPrebuilt(): string {
     const target = TARGETS.find(({ name }) => name === HERE)!;
-    return join(writePackage(target, addonPath(), dirname(root)), 'tfjs_embeddings.node');
+    return join(writePackage(target, { addon: addonPath() }, dirname(root)), 'tfjs_embeddings.node');
   }
 
   /** Copies what set-up has built here into the package. */
@@ -165,7 +165,7 @@ describe('the addons of an installed package', () => {
     writeFileSync(other, bytes);
     writePackage(
       TARGETS.find(({ name }) => name === HERE)!,
-      other,
+      { addon: other },
       dirname(root),
     );
     const { output, errors } = await project.runModule(LOOKUP);
