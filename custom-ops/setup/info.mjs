@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { filesToShip } from './bundle.mjs';
+import { filesToShip } from '../bundle/files_to_ship.mjs';
 import { goThroughParts } from './parts.mjs';
 import { addon, packageFolder, root } from './places.mjs';
 import { addonsHere } from '../prebuild/addons_here.mjs';

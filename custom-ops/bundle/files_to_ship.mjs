@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gist, run } from './command.mjs';
-import { root } from './places.mjs';
+import { gist, run } from '../setup/command.mjs';
+import { root } from '../setup/places.mjs';
 
-const PROGRAM = fileURLToPath(new URL('bundle_program.mjs', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url));
 const DIST = join(root, 'dist');
 
 /** Modules of this package that may be loaded later, by another call, and the kernels that serve where the addon cannot. */
@@ -38,7 +38,7 @@ export async function filesToShip() {
   } catch (error) {
     throw new Error(`a model cannot be trained here, so that its files are not known: ${gist(error)}`);
   }
-  const needed = loaded.files.filter((path) => !path.startsWith(join(root, 'custom-ops', 'setup')));
+  const needed = loaded.files.filter((path) => !path.startsWith(join(root, 'custom-ops', 'bundle')));
   const paths = new Set([...needed, ...ownFiles()].flatMap((path) => [path, ...manifestsOf(path)]));
   const files = [...paths].sort().map((path) => ({ path: relative(process.cwd(), path), bytes: statSync(path).size }));
   return { implementation: loaded.implementation, files, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
