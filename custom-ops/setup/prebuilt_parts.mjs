@@ -18,13 +18,8 @@ const LIBRARY = 'libtensorflow_cc.so.2';
 export function prebuiltParts(from = root) {
   const name = `tfjs-embeddings-tensorflow-${process.platform}-${process.arch}`;
   if (isClone && from === root) return { missing: 'a clone compiles its own sources' };
-  let path;
   try {
-    path = createRequire(join(from, 'package.json')).resolve(`${name}/package.json`);
-  } catch {
-    return { missing: `${name} is not installed` };
-  }
-  try {
+    const path = createRequire(join(from, 'package.json')).resolve(`${name}/package.json`);
     const [manifest, own] = [path, join(from, 'package.json')].map((each) => JSON.parse(readFileSync(each, 'utf8')));
     if (manifest.version !== own.version) {
       return { missing: `${name} is version ${manifest.version}, tfjs-embeddings is ${own.version}` };
@@ -32,6 +27,7 @@ export function prebuiltParts(from = root) {
     const [addon, binding] = [manifest.addon, manifest.binding].map((part) => wholeFile(dirname(path), part));
     return { name, addon, binding, tfjsNode: manifest.tfjsNode, tensorflow: manifest.tensorflow };
   } catch (error) {
+    if (error.code === 'MODULE_NOT_FOUND') return { missing: `${name} is not installed` };
     return { missing: `${name} is damaged: ${error.message}` };
   }
 }

@@ -1,7 +1,7 @@
 /** The workflows, which nobody has run yet: the platforms that they name, and the order in which packages are published. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TARGETS } from '../../custom-ops/prebuild/targets.mjs';
+import { TARGETS, TENSORFLOW_TARGETS } from '../../custom-ops/prebuild/targets.mjs';
 import { ROOT } from '../helpers/project.js';
 
 const workflow = (name: string): string => readFileSync(join(ROOT, '.github', 'workflows', `${name}.yml`), 'utf8');
@@ -39,6 +39,15 @@ describe('the workflow of releases', () => {
     const published = [...text.matchAll(/npm publish (.*)/g)].map(([, args]) => args!);
     expect(published.length).toBe(2);
     for (const args of published) expect(args).toContain('--provenance');
+  });
+
+  it('publishes the wheel of the library that is compiled for old systems', () => {
+    const [target] = TENSORFLOW_TARGETS.filter(({ arch }) => arch === 'x64');
+    expect(text).toContain(`--library custom-ops/build/packages/tfjs-embeddings-${target!.name}/tfjs_embeddings.node`);
+    expect(text.indexOf('npm run wheel')).toBeGreaterThan(text.indexOf('npm run prebuild'));
+    // Its checksum stands among the others.
+    expect(text.indexOf('--output release')).toBeGreaterThan(text.indexOf('npm run wheel'));
+    expect(text).toContain('pypa/gh-action-pypi-publish');
   });
 
   it('publishes the main package last', () => {
