@@ -5,12 +5,11 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { gist, run } from './command.mjs';
 import { build, isClone } from './places.mjs';
 import { readStamp, writeStamp } from './stamp.mjs';
 import { INSTALL_TFJS_NODE, tfjsNode } from './tfjs_node.mjs';
 import { removeUnfinished, removeWhole, unfinished } from './unfinished.mjs';
+import { unpackWheel } from './unpack_wheel.mjs';
 import { TENSORFLOW_VERSION, downloadWheel, misnamed, pythonWithPip, wheelFor, wheelIn } from './wheel.mjs';
 
 /** Headers that the tfjs-node binding and the addon include; what these include in turn comes with them. */
@@ -21,8 +20,6 @@ const HEADERS = [
   'tensorflow/c/ops.h',
   'tensorflow/core/platform/ctstring_internal.h',
 ];
-
-const UNPACK_WHEEL = fileURLToPath(new URL('unpack_wheel.py', import.meta.url));
 
 const download = join(build, 'download');
 
@@ -80,47 +77,32 @@ export function sweepTensorflow() {
 /** `wheel`: one to fetch, or the path of one that is there. */
 async function makeTensorflow(wheel, folder, log) {
   mkdirSync(dirname(folder), { recursive: true });
-  if (typeof wheel === 'string') await unpack(wheel, folder, usablePython(), log);
+  if (typeof wheel === 'string') await unpack(wheel, folder, log);
   else await unpackSomeWheel(wheel, folder, log);
   return { state: 'built', why: `${TENSORFLOW_VERSION}, unpacked from its wheel`, tensorflow: unpacked(folder) };
 }
 
-function usablePython() {
-  const python = pythonWithPip();
-  if (python.missing) throw new Error(`${python.missing}: install Python with pip, or give a folder by --tensorflow`);
-  return python;
-}
-
 /** A wheel left by a set-up that was killed is used when it is whole; else it is fetched again. */
 async function unpackSomeWheel(wheel, folder, log) {
-  const python = usablePython();
   const left = wheelIn(download);
   if (left !== null) {
     try {
-      return await unpack(left, folder, python, log);
+      return await unpack(left, folder, log);
     } catch (error) {
       log(`the wheel of an earlier set-up is of no use (${error.message})`);
     }
   }
-  await unpack(await downloadWheel(wheel, python, download, log), folder, python, log);
+  const python = pythonWithPip();
+  if (python.missing) throw new Error(`${python.missing}: install Python with pip, or give a wheel by --tensorflow`);
+  await unpack(await downloadWheel(wheel, python, download, log), folder, log);
 }
 
 /** Unpacks libraries and headers beside `folder` and renames at the end, so that `folder` is whole or absent. */
-export async function unpack(wheelPath, folder, python, log) {
+export async function unpack(wheelPath, folder, log) {
   const temporary = unfinished(folder);
   rmSync(temporary, { recursive: true, force: true });
   const { main, framework } = libraryNames();
-  const wanted = JSON.stringify({ libraries: [framework, main], headers: HEADERS });
-  const onText = (text) =>
-    text
-      .split('\n')
-      .filter((line) => line.startsWith('unpacking '))
-      .forEach(log);
-  try {
-    await run(python.command, [UNPACK_WHEEL, wheelPath, temporary, wanted], { onText });
-  } catch (error) {
-    throw new Error(gist(error).replace(/^.*?error: /, ''));
-  }
+  await unpackWheel(wheelPath, temporary, { libraries: [framework, main], headers: HEADERS }, log);
   writeStamp(join(temporary, 'files.json'), sizesIn(temporary));
   rmSync(folder, { recursive: true, force: true });
   renameSync(temporary, folder);

@@ -34,16 +34,9 @@ describe('a set-up', () => {
     return path;
   }
 
-  /** A Python whose pip downloads as `body` says; scripts are run by a real one. */
+  /** A Python whose pip downloads as `body` says. */
   const python = (body: string): string =>
-    program(
-      'python',
-      `if (args[0].endsWith('.py')) {
-        const { spawnSync } = require('node:child_process');
-        process.exit(spawnSync('python3', args, { stdio: 'inherit' }).status);
-      } else if (args[1] !== 'pip' || args[2] === '--version') console.log('1');
-      else { ${body} }`,
-    );
+    program('python', `if (args[1] !== 'pip' || args[2] === '--version') console.log('1'); else { ${body} }`);
   const IN_DEST = "const dest = args[args.indexOf('--dest') + 1];";
 
   function removeTensorflow(): void {

@@ -28,8 +28,12 @@ export class ScratchCheckout {
     const isTensorflow = (path: string): boolean => /^tensorflow-[\d.]+$/.test(basename(path));
     const isBuilt = (path: string): boolean =>
       resolve(path) === join(ROOT, 'custom-ops', 'build') || /(kernels_wasm|worker_source)\.ts$/.test(path);
+    // The compiler for other platforms alone is 15,000 files.
+    const others = ['prebuild', 'packages', 'python'].map((name) => join(ROOT, 'custom-ops', 'build', name));
+    const isOfOtherCommands = (path: string): boolean => others.includes(resolve(path));
     for (const name of built ? [...FILES, 'dist'] : FILES) {
-      const filter = (path: string): boolean => !isTensorflow(path) && (built || !isBuilt(path));
+      const filter = (path: string): boolean =>
+        !isTensorflow(path) && !isOfOtherCommands(path) && (built || !isBuilt(path));
       if (existsSync(join(ROOT, name))) cpSync(join(ROOT, name), scratch.path(name), { recursive: true, filter });
     }
     mkdirSync(scratch.build, { recursive: true });
