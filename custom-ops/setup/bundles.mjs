@@ -10,7 +10,7 @@ const DIST = join(root, 'dist');
 const STAMP = join(DIST, '.stamp.json');
 const INPUTS = ['src', 'rollup.config.js', 'tsconfig.json', 'package.json', 'package-lock.json'];
 /** Every file that package.json names. */
-const { exports, unpkg } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { exports = {}, unpkg = '' } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const OUTPUTS = [...new Set([...filesIn(exports), unpkg])].filter((path) => path.startsWith('./dist/'));
 
 function filesIn(conditions) {
