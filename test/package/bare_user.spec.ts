@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pack, writePackage } from '../../custom-ops/prebuild/package.mjs';
-import { TARGETS } from '../../custom-ops/prebuild/targets.mjs';
+import { TARGETS, TENSORFLOW_TARGETS } from '../../custom-ops/prebuild/targets.mjs';
 import { platformHere } from '../../src/backends/native/prebuilt_addon.js';
 import { ROOT, runIn, type Outcome } from '../helpers/project.js';
 import { archiveOf, prebuilt, timeToPrebuild } from '../prebuild/packages.js';
@@ -92,8 +92,9 @@ describe('a user who has Node alone', () => {
     const archives = mkdtempSync(join(tmpdir(), 'archives-'));
     const packed = await runIn(ROOT, 'npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', archives);
     // Packages of other platforms stand in lock files, and what they hold is never loaded here.
-    const others = TARGETS.filter(({ name }) => name !== HERE);
-    const ofOthers = others.map((target) => pack(writePackage(target, { addon: own!.addon }, archives), archives));
+    const others = [...TARGETS, ...TENSORFLOW_TARGETS].filter(({ name }) => name !== HERE);
+    const parts = { addon: own!.addon, binding: own!.addon, tfjsNode: '4.22.0', tensorflow: '2.21.0' };
+    const ofOthers = others.map((target) => pack(writePackage(target, parts, archives), archives));
     registry = await Registry.start([
       ...[join(archives, packed.output.trim()), archiveOf(own!, version)],
       ...(await Promise.all(ofOthers)),
@@ -128,7 +129,9 @@ describe('a user who has Node alone', () => {
       const folder = user.project('by-npm');
       await user.npmRun(folder, 'install', TFJS, 'tfjs-embeddings');
       const ours = readdirSync(join(folder, 'node_modules')).filter((name) => name.startsWith('tfjs-embeddings'));
-      expect(ours).toEqual(['tfjs-embeddings', `tfjs-embeddings-${HERE}`]);
+      const forTensorFlow = TENSORFLOW_TARGETS.filter(({ name }) => name === `tensorflow-${HERE}`);
+      const fitting = [HERE, ...forTensorFlow.map(({ name }) => name)].map((name) => `tfjs-embeddings-${name}`);
+      expect(ours).toEqual(['tfjs-embeddings', ...fitting]);
       expect((await trained(folder)).slice(0, 2)).toEqual([...NATIVE]);
       const info = await user.runWell(folder, cli(folder), 'info', '--json');
       expect(JSON.parse(info.output)).toEqual(jasmine.objectContaining({ addon: NATIVE[0], opLibraryPath: null }));
