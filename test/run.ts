@@ -10,12 +10,20 @@
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FileRunner } from './runner/file_runner.js';
 import { runInPool } from './runner/pool.js';
-import { choose, longestFirst, needsOf, recordSeconds, recordedSeconds, specFiles } from './runner/spec_files.js';
+import {
+  choose,
+  longestFirst,
+  needsOf,
+  recordSeconds,
+  recordedSeconds,
+  specFiles,
+  type Need,
+} from './runner/spec_files.js';
 import { SpecReporter } from './runner/spec_reporter.js';
 import { tfjsFolder } from './runner/tfjs_dir.mjs';
 
@@ -26,10 +34,15 @@ const USED = 'TFJS_EMBEDDINGS_TFJS_DIR';
 /** Silence of a process until the file that it runs counts as hung; specs that wait have their own limits. */
 const SILENCE_MS = 1_200_000;
 
-/** Installs Python's packages beside the first specs. Those that need them say why where they cannot be had. */
-function installPython(): Promise<void> {
-  const program = fileURLToPath(new URL('backends/tensorflow/install_python.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['ignore', 'inherit', 'inherit'] });
+const programAt = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const INSTALL_PYTHON = ['--import', 'tsx', programAt('backends/tensorflow/install_python.ts')];
+const MAKE_PACKAGES = [programAt('../custom-ops/prebuild/main.mjs'), '--missing'];
+
+/** Runs a program beside the first specs. Those that need what it makes say why where it cannot be had. */
+function started(args: readonly string[]): Promise<void> {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  // Specs have limits of time, this has none.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   process.once('exit', () => child.kill());
   return new Promise((resolve, reject) => child.on('close', () => resolve()).on('error', reject));
 }
@@ -66,12 +79,16 @@ async function main(patterns: readonly string[]): Promise<number> {
     }
     return reporter.end();
   }
+  const isNeeded = (need: Need): boolean => files.some((file) => needsOf(file).has(need));
   await runInPool({
     files: longestFirst(files, recordedSeconds()),
     texts,
     processes,
     silence: SILENCE_MS,
-    python: files.some((file) => needsOf(file).has('python')) ? installPython() : Promise.resolve(),
+    waits: {
+      ...(isNeeded('python') && { python: started(INSTALL_PYTHON) }),
+      ...(isNeeded('packages') && { packages: started(MAKE_PACKAGES) }),
+    },
     hear: ({ name }, message) => reporter.hear(name, message),
   });
   const code = reporter.end();

@@ -1,3 +1,4 @@
+// runner: packages
 /** People who have Node and nothing else: no compiler, no Python, no files of their own. Each package manager installs. */
 import { spawn, spawnSync } from 'node:child_process';
 import {

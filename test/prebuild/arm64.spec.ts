@@ -1,3 +1,4 @@
+// runner: packages
 /** The addon for Linux on arm64, in a Node for arm64 under qemu: the suite of kernels, and a training to the bit. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

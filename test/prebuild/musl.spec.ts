@@ -1,3 +1,4 @@
+// runner: packages
 /** The addon for Linux with musl, without Node: the calls of the suite of kernels, recorded on glibc, on Debian's musl. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

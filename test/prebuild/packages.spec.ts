@@ -1,3 +1,4 @@
+// runner: packages
 /** The seven packages: what their addons hand out and ask for, how large they are, what is said of them. */
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, statSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// runner: packages
 /** A package is the same to the byte whenever and wherever it is made. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runner: packages
 /** What set-up does with the package of TensorFlow's parts, on a machine without a compiler. */
 import {
   appendFileSync,

@@ -29,8 +29,7 @@ describe('runInPool', () => {
   async function run(files: SpecFile[], options: Partial<PoolOptions> = {}): Promise<Heard[]> {
     const heard: Heard[] = [];
     const hear = ({ name }: SpecFile, message: Message): void => void heard.push({ file: name, message });
-    const python = Promise.resolve();
-    await runInPool({ files, texts: [], processes: 2, silence: 30_000, python, hear, program, ...options });
+    await runInPool({ files, texts: [], processes: 2, silence: 30_000, waits: {}, hear, program, ...options });
     return heard;
   }
 
@@ -104,17 +103,21 @@ describe('runInPool', () => {
     ]);
   });
 
-  it('begins files that need Python when it is there', async () => {
-    let isThere = (): void => {};
-    const python = new Promise<void>((resolve) => (isThere = resolve));
+  it('begins files that need Python, or packages, when these are there', async () => {
+    const ends: (() => void)[] = [];
+    const [python, packages] = [0, 1].map(() => new Promise<void>((resolve) => void ends.push(resolve)));
     const seen: string[] = [];
-    const files = [file('snake', '// runner: python\n'), file('a'), file('b')];
+    const needy = [file('snake', '// runner: python\n'), file('parcel', '// runner: packages\n')];
+    const both = file('both', '// runner: python\n// runner: packages\n');
+    const files = [both, ...needy, file('a'), file('b')];
     const hear = ({ name }: SpecFile, { kind }: Message): void => {
       if (kind !== 'done') return;
       seen.push(name);
-      if (name === 'b') isThere();
+      if (name === 'b') ends[1]!();
+      if (name === 'parcel') ends[0]!();
     };
-    await runInPool({ files, texts: [], processes: 1, silence: 30_000, python, hear, program });
-    expect(seen).toEqual(['a', 'b', 'snake']);
+    const waits = { python: python!, packages: packages! };
+    await runInPool({ files, texts: [], processes: 1, silence: 30_000, waits, hear, program });
+    expect(seen).toEqual(['a', 'b', 'parcel', 'both', 'snake']);
   });
 });

@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Message, Task } from './messages.js';
 import { inOwnNetwork } from './own_network.js';
-import { needsOf, type Choice, type SpecFile } from './spec_files.js';
+import { needsOf, type Choice, type Need, type SpecFile } from './spec_files.js';
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 
@@ -11,8 +11,8 @@ export interface PoolOptions extends Choice {
   /** In the order in which they are begun. */
   readonly files: readonly SpecFile[];
   readonly processes: number;
-  /** Files that need Python wait for it. */
-  readonly python: Promise<void>;
+  /** What takes a while to be there: files that need it wait for it. */
+  readonly waits: Partial<Record<Need, Promise<void>>>;
   /** Milliseconds without a word from a process until the file that it runs counts as hung. */
   readonly silence: number;
   readonly hear: (file: SpecFile, message: Message) => void;
@@ -114,20 +114,25 @@ class Lane {
 
 /** Resolves when every file is done; those that ask to be alone come last, one by one. */
 export async function runInPool(options: PoolOptions): Promise<void> {
-  const { files, processes, python } = options;
+  const { files, processes, waits } = options;
   const needs = new Map(files.map((file) => [file, needsOf(file)]));
   const alone = files.filter((file) => needs.get(file)!.has('alone'));
   const queue = files.filter((file) => !alone.includes(file));
-  let hasPython = false;
-  const withPython = python.then(() => void (hasPython = true));
+  const pending = new Map<Need, Promise<void>>();
+  for (const [need, there] of Object.entries(waits) as [Need, Promise<void>][]) {
+    pending.set(
+      need,
+      there.then(() => void pending.delete(need)),
+    );
+  }
   const lanes = Array.from({ length: processes }, () => new Lane(options));
   const endLanes = (): void => lanes.forEach((lane) => lane.end());
   process.once('exit', endLanes);
   const take = async (): Promise<SpecFile | undefined> => {
     if (queue.length === 0) return undefined;
-    const at = queue.findIndex((file) => hasPython || !needs.get(file)!.has('python'));
+    const at = queue.findIndex((file) => ![...needs.get(file)!].some((need) => pending.has(need)));
     if (at >= 0) return queue.splice(at, 1)[0];
-    await withPython;
+    await Promise.race(pending.values());
     return take();
   };
   try {
@@ -136,7 +141,7 @@ export async function runInPool(options: PoolOptions): Promise<void> {
         for (let file = await take(); file !== undefined; file = await take()) await lane.run(file);
       }),
     );
-    await withPython;
+    await Promise.all(pending.values());
     lanes.slice(1).forEach((lane) => lane.end());
     for (const file of alone) await lanes[0]!.run(file);
   } finally {

@@ -52,6 +52,15 @@ describe('spec files', () => {
         .toContain('python');
   });
 
+  it('that use packages of platforms say so', () => {
+    const uses = specFiles().filter(({ path }) => /\bprebuilt\(/.test(readFileSync(path, 'utf8')));
+    expect(uses.length).toBeGreaterThan(4);
+    for (const each of uses)
+      expect([...needsOf(each)])
+        .withContext(each.name)
+        .toContain('packages');
+  });
+
   it('that start servers say so', () => {
     const starts = /ServerProcess\.start\(|startServer\(/;
     const uses = specFiles().filter(({ path }) => starts.test(readFileSync(path, 'utf8')));

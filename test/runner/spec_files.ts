@@ -13,10 +13,14 @@ const SECONDS = new URL('seconds.json', import.meta.url);
 export type Need =
   /** Python with TensorFlow: waits until that is installed. */
   | 'python'
+  /** The packages of platforms: waits until they are made. */
+  | 'packages'
   /** No other spec file beside it: it minds how busy the machine is. */
   | 'alone'
   /** Servers on loopback: runs in a network namespace of its own where the system allows it. */
   | 'servers';
+
+const NEEDS: readonly string[] = ['python', 'packages', 'alone', 'servers'] satisfies Need[];
 
 export interface SpecFile {
   readonly path: string;
@@ -51,7 +55,7 @@ export function needsOf({ path }: SpecFile): Set<Need> {
   const lines = readFileSync(path, 'utf8').matchAll(/^\/\/ runner: (\w+)$/gm);
   return new Set(
     Array.from(lines, ([, need]) => {
-      if (need === 'python' || need === 'alone' || need === 'servers') return need;
+      if (NEEDS.includes(need!)) return need as Need;
       throw new Error(`${path}: there is no need named ${need}`);
     }),
   );
