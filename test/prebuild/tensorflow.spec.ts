@@ -98,6 +98,8 @@ describe("the package of TensorFlow's parts", () => {
       .toBeTrue();
     const bits = (JSON.parse(ours.output) as [string, string, boolean, number[]])[3];
     expect(bits.length).toBe(4 * (100 * 24 + 24 + 1));
+    const info = await project.run(cli, 'info', '--json');
+    expect((JSON.parse(info.output) as { addon: string }).addon).toBe(`prebuilt tensorflow-linux-${process.arch}`);
   }, 240_000);
 
   it('is passed over on request, when it is damaged, and when it is of another version', async () => {

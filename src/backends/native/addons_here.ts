@@ -51,20 +51,27 @@ function ownVersion(root: string): string | null {
   }
 }
 
+/** Where what set-up has put there comes from: out of a package, whose name the stamp has then, or from a compiler. */
+function sourceOf(stamp: Record<string, unknown> | null): string {
+  const maker = /^tfjs-embeddings-(.*)$/.exec(String(stamp?.compilers))?.[1];
+  return maker === undefined ? 'built' : `prebuilt ${maker}`;
+}
+
 /**
  * Looks for the addons of a package's folder. In a clone that is the built one alone. Else the one of this platform's
  * package comes first, unless set-up has built one with TensorFlow's ops, which no package has.
  */
 export function addonsHere(root = packageRoot()): AddonsHere {
   const path = builtAddonPath(root);
-  const built = existsSync(path) ? { path, source: 'built' } : null;
+  const stamp = json(`${path}.json`);
+  const built = existsSync(path) ? { path, source: sourceOf(stamp) } : null;
   if (existsSync(join(root, 'package-lock.json')) && existsSync(join(root, 'src'))) {
     const lacking = `${path} is missing: npx tfjs-embeddings setup`;
     return { found: built === null ? [] : [built], faults: [], lacking };
   }
   const prebuilt = prebuiltAddon(join(root, 'package.json'), ownVersion(root));
   const ofPackage = 'path' in prebuilt ? { path: prebuilt.path, source: `prebuilt ${prebuilt.platform}` } : null;
-  const withTensorFlow = typeof json(`${path}.json`)?.tensorflow === 'string';
+  const withTensorFlow = typeof stamp?.tensorflow === 'string';
   const order = withTensorFlow ? [built, ofPackage] : [ofPackage, built];
   const lacking = 'path' in prebuilt ? '' : prebuilt.lacking;
   return {
