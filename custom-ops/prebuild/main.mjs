@@ -32,14 +32,24 @@ const SOURCES = [
   ...['kernels', join('hosts', 'node'), join('hosts', 'shared'), 'build_native.mjs'],
   ...['targets.mjs', 'zig.mjs', 'package.mjs'].map((name) => join('prebuild', name)),
   join('..', 'docs', 'licenses.md'),
-].map((name) => join(root, 'custom-ops', name));
+];
+/** What those of TensorFlow's parts are made of besides. */
+const TENSORFLOW_SOURCES = [
+  join('hosts', 'tensorflow'),
+  join('prebuild', 'tensorflow.mjs'),
+  join('setup', 'tfjs_node.mjs'),
+];
 
 const packages = join(build, 'packages');
 const stampOf = (target) => join(packages, `${packageName(target)}.json`);
-const inputs = () => hashOf(JSON.stringify(sharedFields()), ...SOURCES.map((path) => ({ path })));
+
+function inputs({ withTensorFlow }) {
+  const names = withTensorFlow ? [...SOURCES, ...TENSORFLOW_SOURCES] : SOURCES;
+  return hashOf(JSON.stringify(sharedFields()), ...names.map((name) => ({ path: join(root, 'custom-ops', name) })));
+}
 
 function isThere(target) {
-  return existsSync(join(packages, packageName(target))) && readStamp(stampOf(target))?.inputs === inputs();
+  return existsSync(join(packages, packageName(target))) && readStamp(stampOf(target))?.inputs === inputs(target);
 }
 
 /** Compiles and packs one target; returns a row for the table. */
@@ -64,7 +74,7 @@ async function prebuild(target, command, log) {
     const parts = target.withTensorFlow ? await buildTensorflowParts(how) : { addon: await buildNative(how) };
     rmSync(stampOf(target), { force: true }); // it never stands beside a package that is not its own
     const archive = await pack(writePackage(target, parts, packages), packages);
-    writeStamp(stampOf(target), { inputs: inputs() });
+    writeStamp(stampOf(target), { inputs: inputs(target) });
     const sizes = [parts.addon, archive].map((path) => `${(statSync(path).size / 1e6).toFixed(2)} MB`);
     const seconds = ((Date.now() - begun) / 1000).toFixed(0);
     return { name: packageName(target), state: 'built', why: `${sizes[0]}, packed ${sizes[1]}, in ${seconds} s` };
