@@ -15,7 +15,7 @@ import { delimiter, dirname, join, relative } from 'node:path';
 import { addonPath } from '../../src/backends/native/addon.js';
 import { PYTHON_TIMEOUT_MS, pythonWithSources, type Python } from '../backends/tensorflow/python_tensorflow.js';
 import { skipOrFail } from '../helpers/backends.js';
-import { ROOT, type Outcome } from '../helpers/project.js';
+import { outcomeOf, ROOT, type Outcome } from '../helpers/project.js';
 
 /** What does not run here, and why; README's programs also run in test/package/install.spec.ts, as a user installs them. */
 const NOT_RUN: Readonly<Record<string, string>> = {
@@ -93,14 +93,7 @@ function commandsOf({ code }: Block): string[] {
 }
 
 function run(program: string, args: readonly string[], folder: string, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
-  const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env } });
-  let [output, errors] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, output, errors }));
-  });
+  return outcomeOf(spawn(program, args, { cwd: folder, env: { ...process.env, ...env } }));
 }
 
 /** Commands as a user has them: ours where npm links it, TensorFlow's as pip writes it. */

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { outcomeOf } from '../helpers/project.js';
 
 const FOLDER = fileURLToPath(new URL('./programs/', import.meta.url));
 
@@ -9,19 +10,16 @@ const FOLDER = fileURLToPath(new URL('./programs/', import.meta.url));
 export function runProgram<T>(name: string, args: readonly string[] = [], flags: readonly string[] = []): Promise<T> {
   // The same instances of the kernels wherever there are several; results do not depend on the number of threads.
   const env = { TFJS_EMBEDDINGS_ISA: 'avx2', ...process.env };
-  const child = spawn(process.execPath, [...flags, join(FOLDER, name), ...args], { env });
-  let [output, errors] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => {
-      // tfjs greets on standard output; the result is what comes last.
-      const json = output.slice(output.lastIndexOf('\n') + 1);
-      if (code === 0 && json.startsWith('{')) resolve(JSON.parse(json) as T);
-      else reject(new Error(`${name} ${args.join(' ')} ended with ${code}: ${errors.slice(-2000)}`));
-    });
-  });
+  const program = spawn(process.execPath, [...flags, join(FOLDER, name), ...args], { env });
+  return lastJson(program, `${name} ${args.join(' ')}`);
+}
+
+/** The JSON that a program prints last: tfjs greets on standard output. Throws with the end of its standard error. */
+export async function lastJson<T>(program: Parameters<typeof outcomeOf>[0], name: string): Promise<T> {
+  const { code, output, errors } = await outcomeOf(program);
+  const json = output.slice(output.lastIndexOf('\n') + 1);
+  if (code === 0 && json.startsWith('{')) return JSON.parse(json) as T;
+  throw new Error(`${name} ended with ${code}: ${errors.slice(-2000)}`);
 }
 
 /** Runs jobs side by side, so many at a time; results in the order of the jobs. */

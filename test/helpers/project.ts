@@ -1,8 +1,9 @@
 /** Projects of users in temporary folders: the package as it is built here, and programs that use it. */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -17,9 +18,8 @@ function packageFile(): { version: string; dependencies: Record<string, string> 
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ReturnType<typeof packageFile>;
 }
 
-/** Runs a program with these arguments in a folder. */
-export function runIn(folder: string, program: string, ...args: readonly string[]): Promise<Outcome> {
-  const child = spawn(program, args, { cwd: folder });
+/** What a program that was started says until its end, and how it ends. */
+export function outcomeOf(child: ChildProcessByStdio<Writable | null, Readable, Readable>): Promise<Outcome> {
   let [output, errors] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
@@ -27,6 +27,11 @@ export function runIn(folder: string, program: string, ...args: readonly string[
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, output, errors }));
   });
+}
+
+/** Runs a program with these arguments in a folder. */
+export function runIn(folder: string, program: string, ...args: readonly string[]): Promise<Outcome> {
+  return outcomeOf(spawn(program, args, { cwd: folder }));
 }
 
 export class Project {

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { pack, writePackage } from '../../custom-ops/prebuild/package.mjs';
 import { TARGETS, TENSORFLOW_TARGETS } from '../../custom-ops/prebuild/targets.mjs';
 import { platformHere } from '../../src/backends/native/prebuilt_addon.js';
-import { ROOT, runIn, type Outcome } from '../helpers/project.js';
+import { outcomeOf, ROOT, runIn, type Outcome } from '../helpers/project.js';
 import { archiveOf, prebuilt, timeToPrebuild } from '../prebuild/packages.js';
 import { readmeModel, withoutTfjsNode } from './page_programs.js';
 import { Registry } from './registry.js';
@@ -62,14 +62,7 @@ class BareUser {
   }
 
   run(folder: string, ...args: string[]): Promise<Outcome> {
-    const child = spawn(join(this.home, 'bin', 'node'), args, { cwd: folder, env: this.env });
-    let [output, errors] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-    return new Promise((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', (code) => resolve({ code, output, errors }));
-    });
+    return outcomeOf(spawn(join(this.home, 'bin', 'node'), args, { cwd: folder, env: this.env }));
   }
 
   async runWell(folder: string, ...args: string[]): Promise<Outcome> {

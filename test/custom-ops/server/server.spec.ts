@@ -7,7 +7,7 @@ import { fillInputs } from '../../../src/backends/fill.js';
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { TableClient } from '../../backends/tensorflow/table_server.js';
 import { describeTensorFlow } from '../../backends/tensorflow/tensorflow_backend.js';
-import { ROOT, type Outcome } from '../../helpers/project.js';
+import { outcomeOf, ROOT, type Outcome } from '../../helpers/project.js';
 import { ServerProcess, freePort } from '../../helpers/servers/server_process.js';
 
 const CLI = join(ROOT, 'custom-ops', 'cli.mjs');
@@ -15,14 +15,7 @@ const PRIVATE = '--network-is-private';
 
 /** Runs the command to its end. */
 function command(...args: string[]): Promise<Outcome> {
-  const child = spawn(process.execPath, [CLI, 'server', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let [output, errors] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, output, errors }));
-  });
+  return outcomeOf(spawn(process.execPath, [CLI, 'server', ...args], { stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
 describe('the command server', () => {

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { lastJson } from '../../frozen/programs.js';
 import { ROOT } from '../../helpers/project.js';
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url));
@@ -40,19 +41,7 @@ function wrapped(): string[] {
 }
 
 function probed(room: string, backend: string): Promise<Record<string, unknown>> {
-  const child = spawn(process.execPath, [PROGRAM, room, backend]);
-  let [output, errors] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => {
-      // tfjs greets on standard output; what was found comes last.
-      const found = output.slice(output.lastIndexOf('\n') + 1);
-      if (code === 0 && found.startsWith('{')) resolve(JSON.parse(found) as Record<string, unknown>);
-      else reject(new Error(`${room} ended with ${code}: ${errors.slice(-2000)}`));
-    });
-  });
+  return lastJson(spawn(process.execPath, [PROGRAM, room, backend]), room);
 }
 
 describe('defects of tfjs that are worked around', () => {
