@@ -71,7 +71,8 @@ export interface FunctionOptions {
 
 /** The calls of a function, captured where that can be. */
 export interface CapturedFunctionSteps {
-  run(args: readonly unknown[]): unknown;
+  /** A call with this `this` and these arguments. */
+  run(self: unknown, args: readonly unknown[]): unknown;
   /** Why calls run op by op; null: nothing speaks against capturing them. */
   readonly reason: string | null;
   /** Kinds of calls that run as one op. */

@@ -1,7 +1,6 @@
 /** The steps of one model, and what they take from it. */
 import * as tf from '@tensorflow/tfjs';
-import { asNodeBackend, BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
-import { Ownership } from '../backends/tensorflow/ownership.js';
+import { BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
 import { warnOnce } from '../base/warn_once.js';
 import { whileFeeding } from '../tfjs/uncast_inputs.js';
 import { CapturedSteps, type Stepping } from './captured_steps.js';
@@ -33,7 +32,7 @@ export class CapturedModel {
       whyNot: (purpose) => this.whyNot(purpose),
       changed: (purpose) => void this.#reasons.delete(purpose),
       watched: (purpose) => watchedModel(model, purpose).watched,
-      variables: () => ownVariables(model),
+      variables: () => model.weights.map((weight) => weight.read() as tf.Variable),
       stepped(purpose) {
         const optimizer = compiledOf(model).optimizer_ as unknown as { incrementIterations(): void };
         if (purpose === 'train') optimizer.incrementIterations();
@@ -171,20 +170,4 @@ function elementsOf(list: readonly unknown[]): unknown[] {
     const { value, get } = Object.getOwnPropertyDescriptor(list, i) ?? {};
     return get ?? (value as unknown);
   });
-}
-
-/** The variables of the weights of a model, each in memory of its own: what a step reads tells which it is. */
-function ownVariables(model: tf.LayersModel): tf.Variable[] {
-  const ownership = Ownership.of(asNodeBackend(tf.backend()));
-  const variables = [...new Set(model.weights.map((weight) => weight.read() as tf.Variable))];
-  const seen = new Set<object>();
-  for (const variable of variables) {
-    if (seen.has(variable.dataId)) {
-      // Our copying op is one of floats; packed rows are integers.
-      if (variable.dtype === 'float32') ownership.makeWritable(variable);
-      else tf.tidy(() => variable.assign(tf.tensor(variable.dataSync().slice(), variable.shape, variable.dtype)));
-    }
-    seen.add(variable.dataId);
-  }
-  return variables;
 }

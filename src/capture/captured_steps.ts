@@ -1,15 +1,18 @@
 /** Steps of one model or function: op by op, recorded, or repeated as one op. */
 import * as tf from '@tensorflow/tfjs';
+import { whileAnswering } from '../backends/recordings.js';
 import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
-import { AskedRates, Kept } from './asked_rates.js';
+import { AskedRates } from './asked_rates.js';
+import { COMPARISONS } from './comparisons.js';
 import type { Purpose } from './steps.js';
 import { fewerOps } from './fewer_ops/fewer_ops.js';
 import type { AttributeKinds } from './graph_def.js';
 import { record } from './recorder.js';
 import { difference, isOutgrown, type Recording } from './recording.js';
 import { Signatures, type GivenStep, type GraphList, type Signature } from './signatures.js';
-import { whyUnsound } from './sound.js';
+import { whyUnsound, withOwnMemory } from './sound.js';
+import { whyUnsized } from './sizes.js';
 import { StepGraph, failedWriting, type GraphAddon, type LiveNumbers } from './step_graph.js';
 import type { WatchedFields } from './watched_fields.js';
 
@@ -36,14 +39,6 @@ export interface Stepping {
   broken(purpose: Purpose, reason: string): void;
   /** Whether each step is compared. */
   readonly comparesAll: boolean;
-}
-
-/** From here on every so many steps are compared. */
-const RARELY = 1000;
-
-/** Whether a step is compared with the recording: steps 4, 8, 16, … and every 1,000th. The first ones are recorded anyway. */
-function isCompared(step: number): boolean {
-  return step < RARELY ? (step & (step - 1)) === 0 : step % RARELY === 0;
 }
 
 export class CapturedSteps {
@@ -127,9 +122,14 @@ export class CapturedSteps {
     if (signature.changes > MOST_CHANGES) signature.refused ??= reason;
   }
 
-  #recorded({ eager, data, open }: GivenStep): { results: tf.Tensor[]; recording: Recording } {
+  #recorded(
+    { eager, data, open }: GivenStep,
+    { isUndone = false } = {},
+  ): { results: tf.Tensor[]; recording: Recording } {
     const backend = asNodeBackend(tf.backend());
-    return record(backend, data, () => eager(data), { own: this.stepping.variables(), open });
+    const known = { own: this.stepping.variables(), open, isUndone };
+    const { results, recording } = record(backend, data, () => eager(data), known);
+    return { results, recording: withOwnMemory(recording) };
   }
 
   #record(signature: Signature, given: GivenStep): tf.Tensor[] {
@@ -154,7 +154,8 @@ export class CapturedSteps {
     const { purpose } = signature;
     const kinds = asNodeBackend(tf.backend()).binding as unknown as AttributeKinds;
     const fewer = fewerOps(recording, kinds);
-    signature.refused = whyUnsound(recording) ?? whyUnsound(fewer);
+    signature.refused =
+      whyUnsound(recording) ?? whyUnsized(recording, this.addon, kinds) ?? whyUnsound(fewer);
     // A user's function may have come since the last check, and be part of both recordings.
     this.stepping.changed(purpose);
     if (signature.refused !== null || this.stepping.whyNot(purpose) !== null) return;
@@ -172,7 +173,7 @@ export class CapturedSteps {
     const { promise, steps } = signature;
     if (promise === null) return this.#repeat(signature, given);
     signature.promise = { ...promise, last: given };
-    if (!this.stepping.comparesAll && !isCompared(steps)) return this.#repeat(signature, given);
+    if (!this.stepping.comparesAll && !COMPARISONS.has(steps)) return this.#repeat(signature, given);
     const { results, recording } = this.#recorded(given);
     this.#compare(signature, recording);
     return results;
@@ -207,9 +208,9 @@ export class CapturedSteps {
     const { graph, promise } = signature;
     if (graph === null || promise === null || !this.#isCurrent(signature)) return true;
     return tf.tidy(() => {
-      const { last, recording } = promise;
-      const data = last.data.map((tensor, place) => aliveOrZeros(tensor, last, place));
-      const { recording: again } = asIfNotStepped(recording, () => this.#recorded({ ...last, data }));
+      const { last } = promise;
+      const data = aliveOrZeros(last);
+      const { recording: again } = this.#recorded({ ...last, data }, { isUndone: true });
       return this.#compare(signature, again);
     });
   }
@@ -242,7 +243,7 @@ export class CapturedSteps {
     } catch (error) {
       if (failedWriting(error)) throw error;
       // Nothing was written. Op by op the step says what is wrong in words of layers and inputs.
-      const eagerResults = rates.replay(() => eager(data));
+      const eagerResults = rates.replay(() => whileAnswering(made, () => eager(data)));
       // Such as a layer that met padding: the steps after it are others.
       if (this.#isCurrent(signature)) {
         signature.refused = `TensorFlow cannot run its graph: ${(error as Error).message}`;
@@ -257,38 +258,22 @@ export class CapturedSteps {
   }
 }
 
-/** A tensor of the last step; where it is disposed, zeros of its shape. */
-function aliveOrZeros(
-  tensor: StepData[number],
-  { data, open }: GivenStep,
-  place: number,
-): tf.Tensor | null | undefined {
-  if (tensor === null || tensor === undefined || !tensor.isDisposed) return tensor;
-  const values = open?.has(place - 1) === true ? data[place - 1] : null;
-  const isSplits = values !== null && values !== undefined && tensor.dtype === 'int32' && tensor.rank === 1;
-  if (!isSplits || tensor.size === 0) return tf.zeros(tensor.shape, tensor.dtype);
-  // All values in the last row.
-  const splits = new Int32Array(tensor.size);
-  splits[tensor.size - 1] = values.shape[0]!;
+/** The data of a step; zeros of their shapes in the place of tensors that are disposed. */
+function aliveOrZeros({ data, open }: GivenStep): StepData {
+  const zeros = new Map<tf.Tensor, tf.Tensor>();
+  return data.map((tensor, place) => {
+    if (tensor === null || tensor === undefined || !tensor.isDisposed) return tensor;
+    const values = open?.has(place - 1) === true ? data[place - 1] : null;
+    const isSplits = values !== null && values !== undefined && tensor.dtype === 'int32' && tensor.rank === 1;
+    const made = zeros.get(tensor) ?? (isSplits ? splitsOf(tensor, values.shape[0]!) : tf.zeros(tensor.shape, tensor.dtype));
+    zeros.set(tensor, made);
+    return made;
+  });
+}
+
+/** Splits of rows of which the last one has all values. */
+function splitsOf({ size }: tf.Tensor, values: number): tf.Tensor1D {
+  const splits = new Int32Array(size);
+  if (size > 0) splits[size - 1] = values;
   return tf.tensor1d(splits, 'int32');
-}
-
-/** Runs a step that is recorded so; its variables and its optimizers are then as they were before. */
-function asIfNotStepped<T>({ feeds, rebound, stepped }: Recording, run: () => T): T {
-  const read = feeds.flatMap((feed) => (feed.kind === 'variable' ? [feed.variable] : []));
-  const kept = [...new Set([...read, ...rebound.map(({ variable }) => variable)])].map((each) => new Kept(each));
-  const counts = stepped.map((optimizer) => (optimizer as unknown as Counting).iterations_);
-  try {
-    return run();
-  } finally {
-    for (const each of kept) {
-      each.putBack();
-      each.release();
-    }
-    stepped.forEach((optimizer, i) => Object.assign(optimizer, { iterations_: counts[i] }));
-  }
-}
-
-interface Counting {
-  readonly iterations_: number | undefined;
 }

@@ -1,11 +1,13 @@
 /** Watches one step on the tfjs-node backend and writes down which ops it ran on what. */
 import * as tf from '@tensorflow/tfjs';
-import { makerOf, type LiveValues, whileRecording } from '../backends/recordings.js';
+import { isLive, whileRecording, type Live, type LiveValues, type StepRecorder } from '../backends/recordings.js';
 import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorflow/node_backend.js';
 import { variableText } from '../lookup/lookup.js';
 import { asOwn } from '../tfjs/engine/own_functions.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
 import { withRateCalls, type AskRate } from '../lookup/training/optimizer_settings.js';
+import { Kept } from './asked_rates.js';
+import { separateMemory } from './separate_memory.js';
 import {
   isInPlace,
   writtenInputs,
@@ -24,45 +26,59 @@ interface FullRecord extends TensorRecord {
   readonly dtype: number;
 }
 
+interface TensorMap {
+  get(dataId: object): FullRecord;
+  has(dataId: object): boolean;
+  set(dataId: object, record: FullRecord): void;
+}
+
 interface ReadableBackend extends NodeBackend {
-  readonly tensorMap: { get(dataId: object): FullRecord; has(dataId: object): boolean };
+  readonly tensorMap: TensorMap;
   readSync(dataId: object): ArrayBufferView;
 }
 
 /** Numbers of a tensor that is taken as a constant, where ops made it of constants. */
 const MOST_FOLDED = 2 ** 18;
 
-class Recorder {
+/**
+ * Where each tensor of a step comes from is known because it was given: a batch, what a variable held when the step
+ * began, numbers that each step makes anew, a constant (made by JavaScript, or there before), or the result of an op.
+ */
+class Recorder implements StepRecorder {
   readonly ops: RecordedOp[] = [];
   readonly feeds: Feed[] = [];
   readonly constants: Constant[] = [];
+  readonly made: Live[] = [];
   problem: string | null = null;
   /** Whether no tensor is empty whose size the ids decide: JavaScript may leave out what is empty. */
   isTypical = true;
+  /** The places of tensors, by their data. */
   readonly #places = new Map<object, string>();
-  /** Arrays that several tensors of the step are made of. */
-  readonly #ofArrays = new Map<LiveValues, { name: string; shape: readonly number[] }>();
+  /** Numbers that each step makes anew: which of them, and the shapes that tensors of them have. */
+  readonly #lives = new Map<LiveValues, number>();
   /** Places whose first size is open: the ids decide it, or the data set. */
   readonly #open = new Set<string>();
   readonly #written = new Set<string>();
-  #variables = new Map<object, tf.Variable>();
+  /** What the variables held when the step began. */
+  readonly #variables: ReadonlyMap<object, tf.Variable>;
+  /** Data that came during the step, and those of them that JavaScript wrote. */
+  readonly #new = new WeakSet<object>();
+  readonly #ofJavaScript = new WeakSet<object>();
   #isReading = false;
 
   constructor(
     private readonly backend: ReadableBackend,
-    private readonly own: readonly tf.Variable[],
+    variables: readonly tf.Variable[],
   ) {
-    this.#listVariables();
-  }
-
-  #listVariables(): void {
-    // A variable of the user may share its tensor with one of the step's own, until either is given another one.
-    const all = [...Object.values(tf.engine().registeredVariables), ...this.own];
-    this.#variables = new Map(all.map((variable) => [variable.dataId, variable]));
+    this.#variables = new Map(variables.map((variable) => [variable.dataId, variable]));
   }
 
   refuse(problem: string): void {
     this.problem ??= problem;
+  }
+
+  lives(values: LiveValues, live: Live): void {
+    this.#lives.set(values, this.made.push(live) - 1);
   }
 
   addData(data: StepData, open: OpenPlaces): void {
@@ -79,6 +95,18 @@ class Recorder {
     });
   }
 
+  /** Called when data come that were not there before. */
+  comes(dataId: object): void {
+    this.#new.add(dataId);
+  }
+
+  /** Called when JavaScript has made a tensor of numbers. */
+  written(dataId: object): void {
+    this.#ofJavaScript.add(dataId);
+    const { values } = this.backend.tensorMap.get(dataId);
+    if (ArrayBuffer.isView(values) && isLive(values as LiveValues)) this.placeOf({ dataId });
+  }
+
   /** Where a tensor comes from, by name. */
   placeOf({ dataId }: { readonly dataId: object }): string {
     const known = this.#places.get(dataId);
@@ -90,20 +118,26 @@ class Recorder {
 
   #newPlace(dataId: object): string {
     const { values, shape, dtype: type } = this.backend.tensorMap.get(dataId);
-    if (!this.#variables.has(dataId)) this.#listVariables();
     const variable = this.#variables.get(dataId);
-    const name = `${variable === undefined ? 'value' : 'variable'}${this.feeds.length + this.constants.length}`;
-    if (variable !== undefined) {
-      this.feeds.push({ name, kind: 'variable', variable, type, shape });
-      return name;
+    if (variable !== undefined) return this.#feed({ name: `variable${variable.id}`, kind: 'variable', variable, type, shape });
+    if (ArrayBuffer.isView(values) && isLive(values as LiveValues)) {
+      const live = this.#lives.get(values as LiveValues);
+      if (live === undefined) this.refuse('it takes numbers that change, which were made before it began');
+      else return this.#feed({ name: `live${live}_${shape.join('x')}`, kind: 'live', live, type, shape });
     }
-    const array = ArrayBuffer.isView(values) ? (values as LiveValues) : null;
-    const known = array === null ? undefined : this.#ofArrays.get(array);
-    if (known !== undefined && known.shape.join() === shape.join()) return known.name;
-    if (array !== null) this.#ofArrays.set(array, { name, shape });
-    const make = array === null ? undefined : makerOf(array);
-    if (make !== undefined) this.feeds.push({ name, kind: 'live', make, type, shape });
-    else this.constants.push({ name, type, shape, values: this.#valuesOf(dataId) });
+    if (this.#new.has(dataId) && !this.#ofJavaScript.has(dataId)) this.refuse('it takes a tensor that no op made');
+    return this.#newConstant(dataId);
+  }
+
+  #feed(feed: Feed): string {
+    if (!this.feeds.some(({ name }) => name === feed.name)) this.feeds.push(feed);
+    return feed.name;
+  }
+
+  #newConstant(dataId: object): string {
+    const { shape, dtype: type } = this.backend.tensorMap.get(dataId);
+    const name = `value${this.constants.length}`;
+    this.constants.push({ name, type, shape, values: this.#valuesOf(dataId) });
     return name;
   }
 
@@ -145,7 +179,7 @@ class Recorder {
       return;
     }
     if (this.#isConstant(name, places, outputs)) {
-      this.#addConstant(outputs[0]!);
+      this.#places.set(outputs[0]!.dataId, this.#newConstant(outputs[0]!.dataId));
       return;
     }
     const node = `op${this.ops.length}`;
@@ -159,7 +193,7 @@ class Recorder {
     if (places.some((place) => this.#written.has(place)) && !isInPlace(op)) {
       this.refuse(`${name} reads a variable after it was stepped`);
     }
-    if (isInPlace(op)) for (const place of writtenInputs(op)) this.#written.add(place);
+    if (isInPlace(op)) this.#write(writtenInputs(op));
     outputs.forEach((output, i) => {
       const place = i === 0 ? node : `${node}:${i}`;
       this.#places.set(output.dataId, place);
@@ -169,17 +203,17 @@ class Recorder {
     });
   }
 
+  #write(places: readonly string[]): void {
+    for (const place of places) {
+      if (!this.#isVariable(place)) this.refuse('it steps a variable that it gave another tensor before');
+      this.#written.add(place);
+    }
+  }
+
   /** Whether an op gives the same in every step, and little of it. */
   #isConstant(name: string, places: readonly string[], outputs: readonly tf.Tensor[]): boolean {
     if (!PURE_OPS.has(name) || outputs.length !== 1 || outputs[0]!.size > MOST_FOLDED) return false;
     return places.every((place) => this.constants.some((constant) => constant.name === place));
-  }
-
-  #addConstant({ dataId }: tf.Tensor): void {
-    const { shape, dtype: type } = this.backend.tensorMap.get(dataId);
-    const name = `value${this.feeds.length + this.constants.length}`;
-    this.constants.push({ name, type, shape, values: this.#valuesOf(dataId) });
-    this.#places.set(dataId, name);
   }
 
   #openOutputs(
@@ -215,20 +249,25 @@ class Recorder {
     if (!isConstant) this.refuse('JavaScript reads a tensor within the step');
   }
 
-  /** Variables that point to other tensors than `before` the step. */
-  rebound(before: ReadonlyMap<tf.Variable, object>): Rebound[] {
+  /** What was written down of a step that is over; `before`: what variables held when it began. */
+  recordingOf(given: readonly tf.Tensor[], before: ReadonlyMap<tf.Variable, object>): Omit<Recording, 'stepped'> {
+    const rebound = this.#rebound(before);
+    const results = given.map((result) => this.placeOf(result));
+    const { ops, feeds, constants, made, problem, isTypical } = this;
+    return { ops, feeds, constants, made, rebound, results, problem, isTypical };
+  }
+
+  /** Variables that hold others than when the step began. */
+  #rebound(before: ReadonlyMap<tf.Variable, object>): Rebound[] {
     const found: Rebound[] = [];
     for (const [variable, dataId] of before) {
       if (variable.isDisposed || variable.dataId === dataId) continue;
-      const place = this.#places.get(variable.dataId);
-      if (place === undefined) {
-        // A copy that was made so that the variable can be stepped in place is known; anything else came from elsewhere.
-        this.refuse(`variable ${variableText(variable)} is given a tensor that no op made`);
-        continue;
+      const place = this.placeOf(variable);
+      // A copy that was made so that the variable can be stepped in place.
+      if (place === `variable${variable.id}`) continue;
+      if (this.#written.has(place)) {
+        this.refuse(`variable ${variableText(variable)} is given a tensor of a variable that was stepped`);
       }
-      const feed = this.feeds.find(({ name }) => name === place);
-      if (feed?.kind === 'variable' && feed.variable === variable) continue;
-      if (feed !== undefined) this.refuse(`variable ${variableText(variable)} is given a tensor from outside the step`);
       found.push({ variable, place });
     }
     return found;
@@ -243,6 +282,8 @@ export interface Known {
   /** Variables of its own. */
   readonly own?: readonly tf.Variable[];
   readonly open?: OpenPlaces | undefined;
+  /** Whether all variables and optimizers are as before afterwards. */
+  readonly isUndone?: boolean;
 }
 
 /** Runs a step and records it. What the step throws passes through. */
@@ -250,13 +291,17 @@ export function record(
   node: NodeBackend,
   data: StepData,
   step: () => tf.Tensor[],
-  { own = [], open = new Set() }: Known = {},
+  { own = [], open = new Set(), isUndone = false }: Known = {},
 ): { results: tf.Tensor[]; recording: Recording } {
   const backend = node as ReadableBackend;
-  const recorder = new Recorder(backend, own);
+  const variables = [...new Set([...Object.values(tf.engine().registeredVariables), ...own])];
+  separateMemory(backend, [...variables, ...data]);
+  const recorder = new Recorder(backend, variables);
   recorder.addData(data, open);
-  const before = new Map(Object.values(tf.engine().registeredVariables).map((each) => [each, each.dataId as object]));
-  const { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync } = backend;
+  const before = new Map(variables.map((each) => [each, each.dataId as object]));
+  const kept = isUndone ? variables.filter(isHere(backend)).map((each) => new Kept(each)) : [];
+  const { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync, write } = backend;
+  const { set } = backend.tensorMap;
   let isSeen = false;
   const seen = <T>(run: () => T): T => {
     isSeen = true;
@@ -283,10 +328,12 @@ export function record(
     return getInputTensorIds.call(backend, tensors);
   });
   const stepped: tf.Optimizer[] = [];
+  const counts = new Map<tf.Optimizer, unknown>();
   const optimizers = tf.Optimizer.prototype as unknown as { incrementIterations(this: tf.Optimizer): void };
   const { incrementIterations } = optimizers;
   optimizers.incrementIterations = asOwn(function (this: tf.Optimizer): void {
     stepped.push(this);
+    if (!counts.has(this)) counts.set(this, (this as unknown as Counting).iterations_);
     incrementIterations.call(this);
   });
   const isOwn = Object.hasOwn(backend, 'readSync');
@@ -294,21 +341,41 @@ export function record(
     recorder.reads(dataId);
     return readSync.call(backend, dataId);
   });
-  let results: tf.Tensor[];
+  backend.tensorMap.set = asOwn((dataId, record) => {
+    recorder.comes(dataId);
+    set.call(backend.tensorMap, dataId, record);
+  });
+  backend.write = asOwn((values, shape, dtype) => {
+    const dataId = write.call(backend, values, shape, dtype);
+    recorder.written(dataId);
+    return dataId;
+  });
+  const putBack = (): void => {
+    for (const each of kept) {
+      each.putBack();
+      each.release();
+    }
+    if (isUndone) counts.forEach((count, optimizer) => Object.assign(optimizer, { iterations_: count }));
+  };
   try {
     const ask: AskRate = (_, call) => recorder.askRate(call);
-    results = whileRecording(
-      (problem) => recorder.refuse(problem),
-      () => withRateCalls(ask, step),
-    );
+    const results = whileRecording(recorder, () => withRateCalls(ask, step));
+    return { results, recording: { ...recorder.recordingOf(results, before), stepped } };
   } finally {
-    Object.assign(backend, { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync });
+    Object.assign(backend, { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync, write });
+    backend.tensorMap.set = set;
     optimizers.incrementIterations = incrementIterations;
     // A method of the prototype, where it was not wrapped before.
     if (!isOwn) delete (backend as Partial<ReadableBackend>).readSync;
+    putBack();
   }
-  const rebound = recorder.rebound(before);
-  const places = results.map((result) => recorder.placeOf(result));
-  const { ops, feeds, constants, problem, isTypical } = recorder;
-  return { results, recording: { ops, feeds, constants, rebound, stepped, results: places, problem, isTypical } };
+}
+
+/** Whether a variable has its numbers on the backend. */
+function isHere({ tensorMap }: ReadableBackend): (variable: tf.Variable) => boolean {
+  return (variable) => !variable.isDisposed && tensorMap.has(variable.dataId);
+}
+
+interface Counting {
+  readonly iterations_: number | undefined;
 }

@@ -1,6 +1,6 @@
 /** What a step did, as TensorFlow ops over named tensors. */
 import * as tf from '@tensorflow/tfjs';
-import type { LiveValues } from '../backends/recordings.js';
+import type { Live } from '../backends/recordings.js';
 import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
 
 /** What is known of a tensor; a shape of null: its first size is another from step to step. */
@@ -24,7 +24,7 @@ export type Feed = { readonly name: string } & TensorKind &
   (
     | { readonly kind: 'data'; readonly place: number }
     | { readonly kind: 'variable'; readonly variable: tf.Variable }
-    | { readonly kind: 'live'; readonly make: () => LiveValues; readonly shape: readonly number[] }
+    | { readonly kind: 'live'; readonly live: number; readonly shape: readonly number[] }
   );
 
 /** A tensor that is the same in every step. */
@@ -45,6 +45,8 @@ export interface Recording {
   readonly ops: readonly RecordedOp[];
   readonly feeds: readonly Feed[];
   readonly constants: readonly Constant[];
+  /** Numbers that each step makes anew, in their order; feeds name them by their place here. */
+  readonly made: readonly Live[];
   readonly rebound: readonly Rebound[];
   /** Optimizers that took a step, in their order. */
   readonly stepped: readonly tf.Optimizer[];
@@ -94,13 +96,26 @@ export function bytesOf(values: ArrayBufferView): Uint8Array {
 }
 
 function sameFeed(a: Feed, b: Feed | undefined): boolean {
-  if (b === undefined || a.name !== b.name || a.type !== b.type || a.kind !== b.kind) return false;
-  if (a.shape?.join() !== b.shape?.join()) return false;
-  return a.kind !== 'variable' || a.variable === (b as typeof a).variable;
+  if (b === undefined || a.type !== b.type || a.kind !== b.kind) return false;
+  return a.shape?.join() === b.shape?.join();
+}
+
+/** Whether two steps take the same, in whatever order they come to it. */
+function sameFeeds(first: readonly Feed[], second: readonly Feed[]): boolean {
+  const named = new Map(second.map((feed) => [feed.name, feed]));
+  return first.length === second.length && first.every((feed) => sameFeed(feed, named.get(feed.name)));
+}
+
+/** Functions of users whose numbers a step takes must be the same: one that each call makes may read what that call has. */
+function sameMakers(first: readonly Live[], second: readonly Live[]): boolean {
+  return first.length === second.length && first.every(({ given }, i) => given === second[i]!.given);
 }
 
 /** What the second of two recordings has that the first has not, in words; null: they agree. */
 export function difference(first: Recording, second: Recording): string | null {
+  if (!sameMakers(first.made, second.made)) {
+    return 'emb.live is given another function from step to step: make it once, outside of the step';
+  }
   const opText = ({ name, attributes, inputs }: RecordedOp): string =>
     `${name} ${JSON.stringify(attributes)} ${inputs.join()}`;
   const other = second.ops.find((op, i) => first.ops[i] === undefined || opText(op) !== opText(first.ops[i]));
@@ -120,11 +135,12 @@ export function difference(first: Recording, second: Recording): string | null {
     const reader = second.ops.find(({ inputs }) => changed !== undefined && inputs.includes(changed.name));
     return `JavaScript gives ${reader?.name ?? 'an op'} other numbers from step to step`;
   }
-  const sameFeeds =
-    first.feeds.length === second.feeds.length && first.feeds.every((f, i) => sameFeed(f, second.feeds[i]));
-  if (!sameFeeds) return 'it reads other variables from step to step';
+  if (!sameFeeds(first.feeds, second.feeds)) return 'it reads other variables from step to step';
   const reboundText = ({ rebound }: Recording): string =>
-    rebound.map(({ variable, place }) => `${variable.id} ${place}`).join();
+    rebound
+      .map(({ variable, place }) => `${variable.id} ${place}`)
+      .sort()
+      .join();
   if (reboundText(first) !== reboundText(second)) return 'it writes other variables from step to step';
   if (first.stepped.length !== second.stepped.length || first.stepped.some((each, i) => each !== second.stepped[i])) {
     return 'other optimizers take a step from step to step';

@@ -3,7 +3,7 @@ import type { Purpose } from './steps.js';
 import type { EagerStep, StepData } from '../tfjs/training/model_steps.js';
 import type { OpenPlaces } from './recorder.js';
 import type { Recording } from './recording.js';
-import type { StepGraph } from './step_graph.js';
+import type { HeldGraph, StepGraph } from './step_graph.js';
 import type { WatchedFields } from './watched_fields.js';
 
 /** A step that is to run. */
@@ -24,8 +24,8 @@ export function kindOf(data: StepData, open?: OpenPlaces): string {
   return data
     .map((tensor, place) => {
       if (tensor === null || tensor === undefined) return '-';
-      const same = seen.indexOf(tensor.dataId);
-      seen.push(tensor.dataId);
+      const same = seen.indexOf(tensor);
+      seen.push(tensor);
       const sizes: unknown[] = open?.has(place) === true ? ['rows', ...tensor.shape.slice(1)] : tensor.shape;
       return `${sizes.join('x')}${tensor.dtype[0]}${same < 0 ? '' : same}`;
     })
@@ -62,9 +62,9 @@ export interface Signature {
 /** Kinds of steps that a model has for each purpose: a graph holds memory. */
 export const MOST_SIGNATURES = 16;
 
-/** The graphs of a model, apart from it, so that they can be released when it is gone. */
+/** The graphs of a model, apart from it and all that it reaches, so that they can be released when it is gone. */
 export class GraphList {
-  readonly graphs = new Set<StepGraph>();
+  readonly graphs = new Set<HeldGraph>();
 
   release(): void {
     for (const graph of this.graphs) graph.release();
@@ -118,14 +118,14 @@ export class Signatures {
 
   setGraph(signature: Signature, graph: StepGraph): void {
     signature.graph = graph;
-    this.list.graphs.add(graph);
+    this.list.graphs.add(graph.held);
   }
 
   /** Gives up the graph of a kind. */
   release(signature: Signature): void {
     if (signature.graph === null) return;
-    signature.graph.release();
-    this.list.graphs.delete(signature.graph);
+    signature.graph.held.release();
+    this.list.graphs.delete(signature.graph.held);
     signature.graph = null;
     signature.promise = null;
   }

@@ -1,4 +1,6 @@
 /** What must hold of a recording so that running its ops in any order that their inputs allow gives the same. */
+import * as tf from '@tensorflow/tfjs';
+import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import { copies } from '../backends/tensorflow/ownership.js';
 import { variableText } from '../lookup/lookup.js';
 import { kindsOf } from './places.js';
@@ -22,14 +24,38 @@ function givesFresh({ name }: RecordedOp): boolean {
   return copies(name) || FRESH_OPS.has(name);
 }
 
-/** Places whose tensors may lie in the memory of a variable that is stepped in place. */
-function sharingPlaces(ops: readonly RecordedOp[], written: ReadonlySet<string>): (place: string) => boolean {
-  const sharing = new Set(written);
+/** Places whose tensors may lie in the memory of one of these places. */
+function sharingPlaces(ops: readonly RecordedOp[], places: Iterable<string>): (place: string) => boolean {
+  const sharing = new Set(places);
   const node = (place: string): string => place.replace(/:\d+$/, '');
   for (const op of ops) {
     if (!givesFresh(op) && op.inputs.some((place) => sharing.has(node(place)))) sharing.add(op.node);
   }
   return (place) => sharing.has(node(place));
+}
+
+/**
+ * The recording, in which what it gives lies in memory of its own where it may lie in that of what is fed: the next step
+ * writes there. A batch or a variable that is given back as it is stays so.
+ */
+export function withOwnMemory(recording: Recording): Recording {
+  const { ops, feeds, results, rebound } = recording;
+  const fed = new Set(feeds.map(({ name }) => name));
+  const isSharing = sharingPlaces(ops, fed);
+  const kinds = kindsOf(recording);
+  const copies = new Map<string, RecordedOp>();
+  const own = (place: string): string => {
+    const { type, shape } = kinds.get(place)!;
+    if (!isSharing(place) || (type !== FLOAT && type !== INT)) return place;
+    const node = `copy_${place.replace(':', '_')}`;
+    const attributes = [{ name: 'T', type: asNodeBackend(tf.backend()).binding.TF_ATTR_TYPE, value: type }];
+    const outputs = [{ type, shape }];
+    copies.set(node, { node, name: 'EmbeddingCopy', attributes, inputs: [place], inputTypes: [type], outputs });
+    return node;
+  };
+  const ownResults = results.map((place) => (fed.has(place) ? place : own(place)));
+  const ownRebound = rebound.map((each) => ({ ...each, place: own(each.place) }));
+  return { ...recording, results: ownResults, rebound: ownRebound, ops: [...ops, ...copies.values()] };
 }
 
 /** Why the recorded step cannot be run as a graph; null: it can. */

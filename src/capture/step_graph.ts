@@ -6,25 +6,44 @@ import type { StepData } from '../tfjs/training/model_steps.js';
 import type { LiveValues } from '../backends/recordings.js';
 import { graphDefOf, type AttributeKinds } from './graph_def.js';
 import { kindsOf } from './places.js';
-import { isInPlace, isOutgrown, writtenInputs, type Feed, type RecordedOp, type Recording } from './recording.js';
+import {
+  isInPlace,
+  isOutgrown,
+  writtenInputs,
+  type Constant,
+  type Feed,
+  type RecordedOp,
+  type Recording,
+} from './recording.js';
 
 /** The part of the native addon that makes graphs. */
 export interface GraphAddon {
   buildGraph(definition: Uint8Array, feeds: string, fetches: string, targets: string): number;
+  unsizedPlace(definition: Uint8Array, places: string): number;
   releaseGraph(number: number): void;
 }
 
-/** Numbers that are made anew for each run, by the feed that takes them. */
-export type LiveNumbers = ReadonlyMap<Feed, LiveValues>;
+/** Numbers that are made anew for each run, as `made` of the recording lists them. */
+export type LiveNumbers = readonly LiveValues[];
 
 const FLOAT = 1;
 const BOOL = 10;
 const STEP = 'EmbeddingStep';
 
-const lines = (names: readonly string[]): string => names.map((name) => `${name}\n`).join('');
+export const lines = (names: readonly string[]): string => names.map((name) => `${name}\n`).join('');
+
+/** What TensorFlow keeps of a graph, and nothing that a step reaches: whoever frees it keeps no step alive. */
+export interface HeldGraph {
+  release(): void;
+}
+
+function held(addon: GraphAddon, number: number): HeldGraph {
+  return { release: () => addon.releaseGraph(number) };
+}
 
 export class StepGraph {
   readonly #number: number;
+  readonly held: HeldGraph;
   readonly #feeds: readonly Feed[];
   readonly #attributes: readonly OpAttribute[];
   readonly #written: readonly tf.Variable[];
@@ -35,21 +54,23 @@ export class StepGraph {
 
   /** Throws TensorFlow's words where it refuses the graph. */
   constructor(
-    private readonly addon: GraphAddon,
+    addon: GraphAddon,
     readonly recording: Recording,
   ) {
     const { binding } = asNodeBackend(tf.backend());
-    const { feeds, rebound, results, ops } = recording;
+    const given = withResult(recording);
+    const { feeds, rebound, results, ops } = given;
     const floats = feeds.filter(({ type }) => type === FLOAT);
     const ints = feeds.filter(({ type }) => type !== FLOAT);
     this.#feeds = [...floats, ...ints];
-    const kinds = kindsOf(recording);
+    const kinds = kindsOf(given);
     this.#types = [...results, ...rebound.map(({ place }) => place)].map((place) => kinds.get(place)!.type);
-    const asFloats = withFloatResults(recording, this.#types);
+    const asFloats = withFloatResults(given, this.#types);
     const fetches = [...asFloats.results, ...asFloats.rebound.map(({ place }) => place)];
     const { definition, targets } = graphDefOf(asFloats, binding as unknown as AttributeKinds);
     const names = this.#feeds.map(({ name }) => name);
     this.#number = addon.buildGraph(definition, lines(names), lines(fetches), lines(targets));
+    this.held = held(addon, this.#number);
     const count = (name: string, value: number): OpAttribute => ({ name, type: binding.TF_ATTR_INT, value });
     this.#attributes = [count('N', floats.length), count('M', ints.length), count('K', fetches.length)];
     const written = new Set(ops.filter(isInPlace).flatMap(writtenInputs));
@@ -79,9 +100,9 @@ export class StepGraph {
     return this.#feeds.flatMap((feed) => (feed.kind === 'variable' ? [feed.variable] : []));
   }
 
-  /** The numbers of the next run that change from step to step, made in the order in which the step first made them. */
+  /** The numbers of the next run that change from step to step, made in the order in which the step makes them. */
   makeLive(): LiveNumbers {
-    return new Map(this.recording.feeds.flatMap((feed) => (feed.kind === 'live' ? [[feed, feed.make()]] : [])));
+    return this.recording.made.map(({ make }) => make());
   }
 
   /** Runs the step; what it gives belongs to the scope of the caller. Nothing is written where it throws. */
@@ -112,7 +133,7 @@ export class StepGraph {
   ): tf.TensorInfo[] {
     const fed = this.#feeds.map((feed): tf.TensorInfo => {
       if (feed.kind === 'data') return data[feed.place]!;
-      return feed.kind === 'variable' ? feed.variable : made(live.get(feed)!, feed.shape!);
+      return feed.kind === 'variable' ? feed.variable : made(live[feed.live]!, feed.shape!);
     });
     return [made(Int32Array.of(this.#number), []), ...fed];
   }
@@ -124,12 +145,21 @@ export class StepGraph {
       variable.assign(output as tf.Tensor<never>);
       output.dispose();
     });
+    if (results.length === 0 && rebound.length === 0) tf.dispose([...outputs]);
     return outputs.slice(0, results.length);
   }
 
   release(): void {
-    this.addon.releaseGraph(this.#number);
+    this.held.release();
   }
+}
+
+/** An op of ours gives something: a step that only writes in place gives a number that nobody takes. */
+function withResult(recording: Recording): Recording {
+  const { results, rebound, constants } = recording;
+  if (results.length > 0 || rebound.length > 0) return recording;
+  const nothing: Constant = { name: 'nothing', type: FLOAT, shape: [], values: Float32Array.of(0) };
+  return { ...recording, constants: [...constants, nothing], results: [nothing.name] };
 }
 
 /** The op that turns one type into another: whole numbers keep their bits. */

@@ -1,7 +1,7 @@
 /** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
 import * as tf from '@tensorflow/tfjs';
 import { packHyper, type Hyper } from '../rules/hyper.js';
-import { live } from '../backends/recordings.js';
+import { live, refuseRecording } from '../backends/recordings.js';
 import { packedForm, type PackedForm } from '../backends/kernel_set.js';
 import { roundingKey } from '../backends/packed/rounding.js';
 import { brand } from '../base/per_process.js';
@@ -129,11 +129,13 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   }
 
   /**
-   * Sets the learning rate, a number, a function of the step or a schedule of Keras, from the next step on.
+   * Sets the learning rate, a number, a function of the step or a schedule of Keras, from the next step on. A function
+   * that sets it within its calls is not captured.
    *
    * @param learningRate - The new rate.
    */
   setLearningRate(learningRate: LearningRate): void {
+    refuseRecording('it sets the learning rate of an optimizer: give a function of the step as learningRate');
     this.#settings.learningRate = checkLearningRate(learningRate);
   }
 

@@ -29,6 +29,7 @@ const recording = (changes: Partial<Recording> = {}): Recording => ({
   ops: [op()],
   feeds: [feed()],
   constants: [constant()],
+  made: [],
   rebound: [],
   stepped: [],
   results: ['op0'],

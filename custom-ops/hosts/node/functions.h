@@ -51,6 +51,7 @@ napi_value release_shared_tensor(napi_env env, napi_callback_info info);
 
 /* graphs.c */
 napi_value build_graph(napi_env env, napi_callback_info info);
+napi_value unsized_place(napi_env env, napi_callback_info info);
 napi_value release_graph(napi_env env, napi_callback_info info);
 napi_value graph_count(napi_env env, napi_callback_info info);
 

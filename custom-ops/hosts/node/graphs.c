@@ -27,6 +27,26 @@ napi_value build_graph(napi_env env, napi_callback_info info) {
 #endif
 }
 
+/* unsizedPlace(definition, places): the first place whose shape the numbers decide, or -1. Throws what is wrong. */
+napi_value unsized_place(napi_env env, napi_callback_info info) {
+  call c;
+  begin(&c, env, info);
+  const array definition = private_copy(&c, byte_array(&c, 0, "definition"), "definition");
+  const char* places = c.failed ? NULL : text_argument(&c, 1, "places");
+  int32_t place = -1;
+#if defined(TE_WITH_TENSORFLOW)
+  char problem[2048] = "";
+  if (!c.failed) place = te_graph_unsized(definition.data, definition.length, places, problem, sizeof problem);
+  if (!c.failed && place == -2) napi_throw_error(env, "ERR_GRAPH", problem);
+#else
+  (void)definition;
+  (void)places;
+  if (!c.failed) fail_type(&c, "definition", "built without TensorFlow");
+#endif
+  finish(&c);
+  return c.failed || place == -2 ? NULL : new_number(env, place);
+}
+
 /* releaseGraph(number): one that is not there is no error. */
 napi_value release_graph(napi_env env, napi_callback_info info) {
   call c;

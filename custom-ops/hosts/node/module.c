@@ -240,6 +240,7 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"writeSharedTensor", write_shared_tensor},
                    {"releaseSharedTensor", release_shared_tensor},
                    {"buildGraph", build_graph},
+                   {"unsizedPlace", unsized_place},
                    {"releaseGraph", release_graph},
                    {"graphCount", graph_count},
                    {"startServer", start_server},

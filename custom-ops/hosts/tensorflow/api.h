@@ -92,6 +92,8 @@ namespace te {
   X(TF_ImportGraphDefOptionsAddInputMapping) \
   X(TF_GraphImportGraphDef)                  \
   X(TF_GraphOperationByName)                 \
+  X(TF_GraphGetTensorNumDims)                \
+  X(TF_GraphGetTensorShape)                  \
   X(TF_OperationNumOutputs)                  \
   X(TF_NewSessionOptions)                    \
   X(TF_DeleteSessionOptions)                 \

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include "status.h"
 
 namespace te {
@@ -48,6 +50,15 @@ TF_Output NamedGraph::find(const std::string& place, std::string* unknown) const
     operation = nullptr;
   }
   return TF_Output{operation, index};
+}
+
+bool NamedGraph::is_sized(TF_Output output) const {
+  Status status;
+  const int rank = session_api.TF_GraphGetTensorNumDims(graph_, output, status.get());
+  if (!status.ok() || rank < 0) return false;
+  std::vector<int64_t> sizes(static_cast<size_t>(rank));
+  session_api.TF_GraphGetTensorShape(graph_, output, sizes.data(), rank, status.get());
+  return status.ok() && std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size >= 0; });
 }
 
 }  // namespace te

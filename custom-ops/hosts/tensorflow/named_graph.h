@@ -32,6 +32,8 @@ class NamedGraph {
   TF_Operation* node(const std::string& name, std::string* unknown) const;
   /* An output of a node: `name` or `name:<output>`. Where there is none, `unknown` takes its name. */
   TF_Output find(const std::string& place, std::string* unknown) const;
+  /* Whether TensorFlow tells the whole shape of an output without running the graph. */
+  bool is_sized(TF_Output output) const;
 
  private:
   TF_Graph* graph_;

@@ -117,6 +117,11 @@ export interface Addon extends ColumnKernels {
    * end in a line feed. Throws what TensorFlow finds wrong.
    */
   buildGraph(definition: Uint8Array, feeds: string, fetches: string, targets: string): number;
+  /**
+   * The first of the outputs `places`, each ended by a line feed, of a GraphDef whose shape its numbers decide; -1: none.
+   * Throws what TensorFlow finds wrong.
+   */
+  unsizedPlace(definition: Uint8Array, places: string): number;
   releaseGraph(number: number): void;
   graphCount(): number;
   /**
@@ -254,6 +259,7 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'writeSharedTensor',
   'releaseSharedTensor',
   'buildGraph',
+  'unsizedPlace',
   'releaseGraph',
   'graphCount',
   'startServer',

@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { type UpdateName, opNames } from '../../rules/rules.js';
 import type { BagOptions, PackedForm } from '../kernel_set.js';
 import { PACKED_BAG, PACKED_BAG_WEIGHTS_GRAD } from '../bag_tensors.js';
-import { makerOf } from '../recordings.js';
+import { isLive } from '../recordings.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
 import { bagAttributes, formAttributes, numbersOfStep, rowsAttribute, weightsOrNone, withTable } from './op_inputs.js';
@@ -134,7 +134,7 @@ export function sparseApplyInPlace(
       0,
     );
   translated(opName, () => {
-    if (makerOf(hyper) === undefined) step(numbersOfStep(backend, hyper));
-    else withTensor(backend, hyper, [hyper.length], step);
+    if (isLive(hyper)) withTensor(backend, hyper, [hyper.length], step);
+    else step(numbersOfStep(backend, hyper));
   });
 }

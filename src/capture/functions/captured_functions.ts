@@ -54,14 +54,14 @@ function readOptions(given: unknown): FunctionOptions {
 function plainSteps(f: (...args: never[]) => unknown, { onlyCaptured }: FunctionOptions): CapturedFunctionSteps {
   const reason = 'there are no native kernels';
   return {
-    run(args) {
+    run(self, args) {
       if (onlyCaptured)
         throw new RuntimeError(
           'onlyCaptured',
           'calls that are captured',
           described(`calls op by op, because ${reason}`),
         );
-      return f(...(args as never[]));
+      return f.apply(self, args as never[]);
     },
     reason,
     captured: 0,
@@ -107,7 +107,9 @@ export function capture<Args extends any[], Result>(
   const read = readOptions(options);
   const plain = f as (...args: never[]) => unknown;
   const steps = platform().capturer?.functionSteps(plain, read) ?? plainSteps(plain, read);
-  const call = (...args: Args): Result => steps.run(args) as Result;
+  const call = function (this: unknown, ...args: Args): Result {
+    return steps.run(this, args) as Result;
+  };
   const info = {
     get: (): StepInfo => {
       const { reason, captured, evictions } = steps;

@@ -12,6 +12,7 @@ import type { Recording } from '../recording.js';
 import { kindOf, MOST_SIGNATURES, type GraphList } from '../signatures.js';
 import type { GraphAddon } from '../step_graph.js';
 import { whySwitchedOff } from '../steps.js';
+import { countingTensors } from './counted_tensors.js';
 import { Structure } from './structure.js';
 import { WatchedFields } from '../watched_fields.js';
 
@@ -34,7 +35,10 @@ export class FunctionSteps implements CapturedFunctionSteps {
   readonly #steps: CapturedSteps;
   /** Why calls run op by op whatever their arguments are. */
   #reason: string | null = null;
+  /** Why the last call ran op by op for its arguments. */
+  #given: string | null = null;
   #isDisposed = false;
+  readonly #readsThis: boolean;
   /** What the last recorded call of a kind returned. */
   readonly #returned = new Map<string, Structure>();
 
@@ -55,6 +59,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
       broken: (_, reason) => this.#breakPromise(reason),
     };
     this.#steps = new CapturedSteps(stepping, capturing.addon, capturing.list);
+    this.#readsThis = readsThis(f);
   }
 
   get #name(): string {
@@ -62,7 +67,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
   }
 
   get reason(): string | null {
-    return this.#whyNever() ?? this.#steps.refused;
+    return this.#whyNever() ?? this.#steps.refused ?? this.#given;
   }
 
   /** What speaks against all calls. */
@@ -83,23 +88,28 @@ export class FunctionSteps implements CapturedFunctionSteps {
     return this.#steps.evictions;
   }
 
-  run(args: readonly unknown[]): unknown {
-    if (this.capturing.isObserved()) return this.#plainly(args);
-    const given = Structure.of(args);
-    const reason = this.#whyNever() ?? given.problem;
-    if (reason !== null) return this.#fallBack(reason, args);
+  run(self: unknown, args: readonly unknown[]): unknown {
+    // What a function does not look at makes no other kind of call.
+    const all = [this.#readsThis ? self : undefined, ...args];
+    if (this.capturing.isObserved()) return this.#plainly(all);
+    const never = this.#whyNever();
+    if (never !== null) return this.#fallBack(never, all);
+    const given = Structure.ofArguments(all);
+    this.#given = given.problem === null ? null : `what it is given ${given.problem}`;
+    if (this.#given !== null) return this.#fallBack(this.#given, all);
     const kind = `${kindOf(given.tensors)} ${given.kind}`;
     const whyNot = this.#steps.whyNot(PURPOSE, kind);
-    return whyNot === null ? this.#captured(kind, given) : this.#fallBack(whyNot, args);
+    return whyNot === null ? this.#captured(kind, given) : this.#fallBack(whyNot, all);
   }
 
-  #plainly(args: readonly unknown[]): unknown {
-    return this.f(...(args as never[]));
+  /** `this` of the call, and its arguments. */
+  #plainly([self, ...args]: readonly unknown[]): unknown {
+    return this.f.apply(self, args as never[]);
   }
 
-  #fallBack(reason: string, args: readonly unknown[]): unknown {
+  #fallBack(reason: string, all: readonly unknown[]): unknown {
     this.#checkFallback(reason);
-    return this.#plainly(args);
+    return this.#plainly(all);
   }
 
   #checkFallback(reason: string | null): void {
@@ -112,8 +122,10 @@ export class FunctionSteps implements CapturedFunctionSteps {
     const plain: { returned: unknown }[] = [];
     const eager: EagerStep = (data) => {
       if (isRecording()) return this.#recorded(given, data, kind);
-      const returned = this.#plainly(given.rebuilt(data) as unknown[]);
+      const all = given.rebuilt(data) as unknown[];
+      const returned = this.#plainly(all);
       if (returned instanceof Promise) this.#reason = 'it is asynchronous';
+      this.#checkGiven(given, all, data);
       plain.push({ returned });
       return [];
     };
@@ -128,25 +140,39 @@ export class FunctionSteps implements CapturedFunctionSteps {
     return this.#returned.get(kind)!.rebuilt(tensors);
   }
 
-  /** A call that is recorded is told by its tensors alone: what it made beside them would be lost when it is repeated. */
+  /** A call that is recorded is told by its tensors alone: whatever else it does would be lost when it is repeated. */
   #recorded(given: Structure, data: StepData, kind: string): tf.Tensor[] {
-    const before = tf.memory().numTensors;
+    const all = given.rebuilt(data);
+    const { result, made, disposed } = countingTensors(() => this.#withOwnOps(all as unknown[]));
+    const { tensors, problem } = result;
+    if (problem !== null) refuseRecording(`what it returns ${problem}`);
+    const before = this.#returned.get(kind);
+    if (before !== undefined && before.kind !== result.kind) refuseRecording('it returns something else from step to step');
+    const results = new Set<unknown>(tensors);
+    if (disposed.size > 0) refuseRecording('it disposes tensors that it did not make');
+    if ([...made].some((tensor) => !results.has(tensor))) refuseRecording('it makes tensors beside those that it returns');
+    this.#checkGiven(given, all as unknown[], data);
+    if (this.#reason !== null) refuseRecording(this.#reason);
+    this.#returned.set(kind, result);
+    return [...tensors];
+  }
+
+  /** What a function writes into its arguments is lost in calls that are repeated, and makes another kind of call. */
+  #checkGiven(given: Structure, all: readonly unknown[], data: StepData): void {
+    const after = Structure.ofArguments(all);
+    if (after.kind !== given.kind || !after.hasTensors(data)) this.#reason ??= 'it writes into what it is given';
+  }
+
+  #withOwnOps(all: readonly unknown[]): Structure {
     const structures: Structure[] = [];
-    const tensors = tf.tidy(() =>
+    tf.tidy(() =>
       this.capturing.withOwnOps(() => {
-        const returned = Structure.of(this.#plainly(given.rebuilt(data) as unknown[]));
+        const returned = Structure.ofResults(this.#plainly(all));
         structures.push(returned);
         return returned.tensors;
       }),
     );
-    const returned = structures[0]!;
-    if (returned.problem !== null) refuseRecording(`what it returns ${returned.problem}`);
-    const made = new Set(tensors.filter((tensor) => !data.includes(tensor)));
-    if (tf.memory().numTensors !== before + made.size) {
-      refuseRecording('it makes or disposes tensors beside those that it returns');
-    }
-    this.#returned.set(kind, returned);
-    return tensors;
+    return structures[0]!;
   }
 
   verify(): boolean {
@@ -182,7 +208,14 @@ interface Counting {
   incrementIterations(): void;
 }
 
-/** What makes another step though no op shows it: which variables are trainable, and the settings of stock optimizers. */
+/** Whether the `this` of a call may be a matter of a function: arrows have another one, others tell by their text. */
+function readsThis(f: Function): boolean {
+  const text = Function.prototype.toString.call(f);
+  const isArrow = !Object.hasOwn(f, 'prototype') && /^(\(|[\p{ID_Start}$_][\p{ID_Continue}$]*\s*=>)/u.test(text);
+  return !isArrow && /\b(this|super|eval)\b/.test(text);
+}
+
+/** What makes another step though no op shows it: which variables are trainable, and the fields of stock optimizers. */
 function watchedBeside({ feeds, stepped }: Recording): WatchedFields {
   const watched = new WatchedFields();
   for (const feed of feeds) {
@@ -196,9 +229,12 @@ function watchedBeside({ feeds, stepped }: Recording): WatchedFields {
       continue;
     }
     const fields = optimizer as unknown as Record<string, unknown>;
-    const isSetting = (name: string): boolean => name !== 'iterations_' && typeof fields[name] !== 'object';
-    for (const name of Object.keys(fields).filter(isSetting)) {
-      watched.addAnswer(`the ${name} of an optimizer`, () => fields[name]);
+    for (const name of Object.keys(fields).filter((each) => each !== 'iterations_')) {
+      const [what, slots] = [`the ${name} of an optimizer`, fields[name]];
+      watched.addAnswer(what, () => fields[name]);
+      if (!Array.isArray(slots)) continue;
+      watched.addList(slots, what);
+      for (const slot of slots) watched.addObject(slot as object, Object.keys(slot as object), null);
     }
   }
   return watched;

@@ -57,7 +57,7 @@ function numberOf(give: () => number): Float32Array {
 export function live(give: () => number): tf.Scalar {
   if (typeof give !== 'function') throw new ArgumentTypeError('give', 'a function that returns a number', give);
   return tf.tensor(
-    liveValues(() => numberOf(give)),
+    liveValues(() => numberOf(give), give),
     [],
     'float32',
   ) as tf.Scalar;

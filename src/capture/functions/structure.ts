@@ -1,4 +1,5 @@
 /** Arguments or results of a call as a flat list of tensors, and what holds them: lists and objects of any depth. */
+import { types } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
@@ -22,6 +23,29 @@ function isPlainObject(value: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
+/** Objects that change as they are used, and tell steps by themselves what of it matters. */
+const OF_TFJS = [tf.Tensor, tf.Optimizer, tf.layers.Layer, tf.LayerVariable];
+
+function isOfTfjs(value: object): boolean {
+  return OF_TFJS.some((each) => value instanceof (each as unknown as new () => object));
+}
+
+/** Objects of the language whose contents may change and are no fields. */
+function isContainer(value: object): boolean {
+  const isKeyed = types.isMap(value) || types.isSet(value) || types.isDate(value);
+  return isKeyed || types.isProxy(value) || ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value);
+}
+
+/** Values that are no tensors, among the fields of objects: so many are looked at in each call. */
+const MOST_FIELDS = 4096;
+
+function classOf(value: object): string {
+  return (value.constructor as { name?: string } | undefined)?.name ?? 'no known class';
+}
+
+/** What of a call it is: results may hold nothing but tensors, as whatever else they hold is not known to stay. */
+type Part = 'arguments' | 'results';
+
 export class Structure {
   readonly tensors: tf.Tensor[] = [];
   /** Why it cannot be part of a captured call; null: it can. */
@@ -30,38 +54,63 @@ export class Structure {
   readonly kind: string;
   readonly #rebuild: Rebuild;
   readonly #texts: string[] = [];
+  readonly #around: object[] = [];
+  readonly #seen = new Set<object>();
+  #fields = 0;
 
-  private constructor(value: unknown) {
+  private constructor(
+    private readonly value: unknown,
+    private readonly part: Part,
+  ) {
     this.#rebuild = this.#visit(value);
     this.kind = this.#texts.join('');
   }
 
-  static of(value: unknown): Structure {
-    return new Structure(value);
+  /** What a call is given: of objects of a class all fields are looked at, which make another kind of call where they change. */
+  static ofArguments(value: unknown): Structure {
+    return new Structure(value, 'arguments');
   }
 
-  /** The same with these tensors in their places. */
+  static ofResults(value: unknown): Structure {
+    return new Structure(value, 'results');
+  }
+
+  /** The same with these tensors in their places; itself where they are its own. */
   rebuilt(tensors: Tensors): unknown {
-    return this.#rebuild(tensors);
+    return this.hasTensors(tensors) ? this.value : this.#rebuild(tensors);
+  }
+
+  hasTensors(tensors: Tensors): boolean {
+    return tensors.length === this.tensors.length && this.tensors.every((tensor, i) => tensor === tensors[i]);
   }
 
   #visit(value: unknown): Rebuild {
     if (value instanceof tf.Tensor && !(value instanceof tf.Variable)) return this.#visitTensor(value);
-    if (Array.isArray(value)) {
-      this.#texts.push('[');
-      const elements = (value as unknown[]).map((each) => this.#visit(each));
-      this.#texts.push(']');
-      return (tensors) => elements.map((each) => each(tensors));
+    if (value === null || typeof value !== 'object' || types.isProxy(value)) return this.#visitLeaf(value);
+    if (this.#around.includes(value)) {
+      this.problem ??= 'holds itself';
+      return () => value;
     }
-    if (value !== null && typeof value === 'object' && isPlainObject(value)) return this.#visitFields(value);
-    this.#texts.push(this.#textOf(value), ',');
-    return () => value;
+    this.#around.push(value);
+    try {
+      if (Array.isArray(value)) return this.#visitList(value as unknown[]);
+      return isPlainObject(value) ? this.#visitFields(value) : this.#visitLeaf(value);
+    } finally {
+      this.#around.pop();
+    }
   }
 
   #visitTensor(tensor: tf.Tensor): Rebuild {
     const place = this.tensors.push(tensor) - 1;
     this.#texts.push('t,');
     return (tensors) => tensors[place];
+  }
+
+  #visitList(list: unknown[]): Rebuild {
+    this.#texts.push('[');
+    const elements = list.map((each) => this.#visit(each));
+    this.#texts.push(']');
+    return (tensors) => elements.map((each) => each(tensors));
   }
 
   #visitFields(value: object): Rebuild {
@@ -74,14 +123,55 @@ export class Structure {
     return (tensors) => Object.fromEntries(fields.map(([name, each]) => [name, each(tensors)]));
   }
 
-  #textOf(value: unknown): string {
+  #visitLeaf(value: unknown): Rebuild {
     if (value instanceof RaggedTensor) {
       this.problem ??= 'holds a RaggedTensor, whose rows are read in JavaScript: pad them';
     } else if (value instanceof Promise) {
       this.problem ??= 'is a promise';
-    }
-    if ((typeof value === 'object' && value !== null) || typeof value === 'function') return `#${numberOf(value)}`;
-    if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
-    return typeof value === 'string' ? JSON.stringify(value) : String(value as boolean);
+    } else if (this.part === 'results') this.#checkResult(value);
+    this.#note(value);
+    return () => value;
   }
+
+  #checkResult(value: unknown): void {
+    if (value === null || value === undefined || value instanceof tf.Variable) return;
+    const what = typeof value === 'object' ? `an object of class ${classOf(value)}` : `a ${typeof value}`;
+    this.problem ??= `holds ${what}, which may be another one in each call: return tensors, in lists and objects`;
+  }
+
+  /** Writes down a value that is no tensor of the call. */
+  #note(value: unknown): void {
+    if ((typeof value !== 'object' || value === null) && typeof value !== 'function') {
+      this.#texts.push(textOf(value), ',');
+      return;
+    }
+    this.#texts.push(`#${numberOf(value)},`);
+    if (this.part === 'results' || typeof value === 'function' || isOfTfjs(value) || this.#seen.has(value)) return;
+    this.#seen.add(value);
+    if (isContainer(value)) {
+      this.problem ??= `holds an object of class ${classOf(value)}, whose contents may change: give tensors, or lists`;
+    } else {
+      this.#noteFields(value);
+    }
+  }
+
+  #noteFields(value: object): void {
+    this.#texts.push('(');
+    for (const name of Object.keys(value)) {
+      const { value: field, get } = Object.getOwnPropertyDescriptor(value, name)!;
+      if (++this.#fields > MOST_FIELDS) {
+        this.problem ??= `holds an object of class ${classOf(value)} with more than ${MOST_FIELDS} values`;
+        break;
+      }
+      this.#texts.push(JSON.stringify(name), ':');
+      this.#note(get ?? field);
+    }
+    this.#texts.push(')');
+  }
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
+  if (typeof value === 'bigint') return `${value}n`;
+  return typeof value === 'string' ? JSON.stringify(value) : String(value as boolean);
 }

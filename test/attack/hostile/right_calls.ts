@@ -291,6 +291,7 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
       return [random.pick(paths), random.pick(paths)];
     },
     buildGraph: graph,
+    unsizedPlace: () => [graph()[0], random.pick(['', 'x:0\n', 'x:9\n', '\n'])],
     releaseGraph: small,
     graphCount: none,
     openSession: session,

@@ -84,6 +84,7 @@ describeSteps('simplified', () => {
         ops,
         feeds,
         constants: [],
+      made: [],
         rebound: [],
         stepped: [],
         results,

@@ -155,5 +155,22 @@ extern "C" int32_t te_graph_build(const void* definition, size_t bytes, const ch
   snprintf(problem, room, "%s", wrong.c_str());
   return 0;
 }
+extern "C" int32_t te_graph_unsized(const void* definition, size_t bytes, const char* places, char* problem,
+                                    size_t room) {
+  std::string wrong = "the loaded TensorFlow has no sessions";
+  int32_t place = -1;
+  if (te::has_sessions) {
+    te::NamedGraph graph;
+    wrong = graph.import(definition, bytes, "");
+    for (const std::string& name : te::lines_of(places)) {
+      if (!wrong.empty()) break;
+      const TF_Output output = graph.find(name, &wrong);
+      ++place;
+      if (wrong.empty() && !graph.is_sized(output)) return place;
+    }
+  }
+  snprintf(problem, room, "%s", wrong.c_str());
+  return wrong.empty() ? -1 : -2;
+}
 extern "C" void te_graph_release(int32_t number) { te::graphs().take(number); }
 extern "C" int32_t te_graph_count(void) { return te::graphs().count(); }
