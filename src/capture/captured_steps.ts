@@ -13,7 +13,7 @@ import { difference, isOutgrown, type Recording } from './recording.js';
 import { Signatures, type GivenStep, type GraphList, type Signature } from './signatures.js';
 import { whyUnsound, withOwnMemory } from './sound.js';
 import { whyUnsized } from './sizes.js';
-import { StepGraph, failedWriting, type GraphAddon, type LiveNumbers } from './step_graph.js';
+import { StepGraph, type GraphAddon, type LiveNumbers } from './step_graph.js';
 import type { WatchedFields } from './watched_fields.js';
 
 /** A field that changes more often is one that changes all the time. */
@@ -128,14 +128,14 @@ export class CapturedSteps {
   ): { results: tf.Tensor[]; recording: Recording } {
     const backend = asNodeBackend(tf.backend());
     const known = { own: this.stepping.variables(), open, isUndone };
-    const { results, recording } = record(backend, data, () => eager(data), known);
-    return { results, recording: withOwnMemory(recording) };
+    return record(backend, data, () => eager(data), known);
   }
 
   #record(signature: Signature, given: GivenStep): tf.Tensor[] {
     const { results, recording } = this.#recorded(given);
-    if (!recording.isTypical && recording.problem === null) {
-      this.#countChange(signature, 'some batches have no ids');
+    const passing = recording.makesVariables ? 'it makes variables' : whyUntypical(recording);
+    if (passing !== null) {
+      this.#countChange(signature, passing);
       return results;
     }
     const first = signature.recording !== null && isOutgrown(signature.recording) ? null : signature.recording;
@@ -153,9 +153,8 @@ export class CapturedSteps {
   #build(signature: Signature, recording: Recording, given: GivenStep): void {
     const { purpose } = signature;
     const kinds = asNodeBackend(tf.backend()).binding as unknown as AttributeKinds;
-    const fewer = fewerOps(recording, kinds);
-    signature.refused =
-      whyUnsound(recording) ?? whyUnsized(recording, this.addon, kinds) ?? whyUnsound(fewer);
+    const fewer = withOwnMemory(fewerOps(recording, kinds));
+    signature.refused = whyUnsound(recording) ?? whyUnsized(recording, this.addon, kinds) ?? whyUnsound(fewer);
     // A user's function may have come since the last check, and be part of both recordings.
     this.stepping.changed(purpose);
     if (signature.refused !== null || this.stepping.whyNot(purpose) !== null) return;
@@ -241,7 +240,7 @@ export class CapturedSteps {
     try {
       results = graph.run(data, made);
     } catch (error) {
-      if (failedWriting(error)) throw error;
+      if (graph.failedWriting(error)) throw error;
       // Nothing was written. Op by op the step says what is wrong in words of layers and inputs.
       const eagerResults = rates.replay(() => whileAnswering(made, () => eager(data)));
       // Such as a layer that met padding: the steps after it are others.
@@ -258,6 +257,11 @@ export class CapturedSteps {
   }
 }
 
+/** Why a step may leave out ops that others run; null: it does not. */
+function whyUntypical({ isTypical, problem }: Recording): string | null {
+  return !isTypical && problem === null ? 'some batches have no ids' : null;
+}
+
 /** The data of a step; zeros of their shapes in the place of tensors that are disposed. */
 function aliveOrZeros({ data, open }: GivenStep): StepData {
   const zeros = new Map<tf.Tensor, tf.Tensor>();
@@ -265,7 +269,8 @@ function aliveOrZeros({ data, open }: GivenStep): StepData {
     if (tensor === null || tensor === undefined || !tensor.isDisposed) return tensor;
     const values = open?.has(place - 1) === true ? data[place - 1] : null;
     const isSplits = values !== null && values !== undefined && tensor.dtype === 'int32' && tensor.rank === 1;
-    const made = zeros.get(tensor) ?? (isSplits ? splitsOf(tensor, values.shape[0]!) : tf.zeros(tensor.shape, tensor.dtype));
+    const made =
+      zeros.get(tensor) ?? (isSplits ? splitsOf(tensor, values.shape[0]!) : tf.zeros(tensor.shape, tensor.dtype));
     zeros.set(tensor, made);
     return made;
   });

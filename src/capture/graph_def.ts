@@ -1,6 +1,7 @@
 /** A recorded step as a GraphDef, TensorFlow's format of graphs. */
 import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
 import { Graph, type Attribute, type NodeMessage, type ShapeMessage } from '../base/protobuf/graph_messages.js';
+import { nodeOf } from './places.js';
 import { bytesOf, isInPlace, type Constant, type Feed, type RecordedOp, type Recording } from './recording.js';
 
 /** The numbers that tfjs-node has for kinds of attributes. */
@@ -67,8 +68,6 @@ function constantNode({ name, type, shape, values }: Constant): NodeMessage {
   const tensor = { dtype: type, shape: shapeMessage(shape), content: bytesOf(values) };
   return { name, op: 'Const', attr: { dtype: { type }, value: { tensor } } };
 }
-
-const nodeOf = (place: string): string => place.replace(/:\d+$/, '');
 
 /** Ops that look at ids or write, which must run even where their results are unused. */
 const CHECKING_OPS =

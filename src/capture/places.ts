@@ -6,6 +6,11 @@ export function outputOf(node: string, output: number): string {
   return output === 0 ? node : `${node}:${output}`;
 }
 
+/** The node that has an output. */
+export function nodeOf(place: string): string {
+  return place.replace(/:\d+$/, '');
+}
+
 /** Every place of a recording, and what its tensors are like. */
 export function kindsOf({ feeds, constants, ops }: Recording): Map<string, TensorKind> {
   const kinds = new Map<string, TensorKind>();

@@ -119,7 +119,8 @@ class Recorder implements StepRecorder {
   #newPlace(dataId: object): string {
     const { values, shape, dtype: type } = this.backend.tensorMap.get(dataId);
     const variable = this.#variables.get(dataId);
-    if (variable !== undefined) return this.#feed({ name: `variable${variable.id}`, kind: 'variable', variable, type, shape });
+    if (variable !== undefined)
+      return this.#feed({ name: `variable${variable.id}`, kind: 'variable', variable, type, shape });
     if (ArrayBuffer.isView(values) && isLive(values as LiveValues)) {
       const live = this.#lives.get(values as LiveValues);
       if (live === undefined) this.refuse('it takes numbers that change, which were made before it began');
@@ -254,7 +255,8 @@ class Recorder implements StepRecorder {
     const rebound = this.#rebound(before);
     const results = given.map((result) => this.placeOf(result));
     const { ops, feeds, constants, made, problem, isTypical } = this;
-    return { ops, feeds, constants, made, rebound, results, problem, isTypical };
+    const makesVariables = Object.values(tf.engine().registeredVariables).some((each) => !before.has(each));
+    return { ops, feeds, constants, made, rebound, results, problem, isTypical, makesVariables };
   }
 
   /** Variables that hold others than when the step began. */

@@ -56,6 +56,8 @@ export interface Recording {
   readonly problem: string | null;
   /** Whether other steps may run the same ops: one that found no ids at all may have left some out. */
   readonly isTypical: boolean;
+  /** Whether it made variables, such as the slots of an optimizer, which are there in the next one. */
+  readonly makesVariables: boolean;
 }
 
 /** Whether a table or a slot has got more rows since. */
@@ -113,6 +115,7 @@ function sameMakers(first: readonly Live[], second: readonly Live[]): boolean {
 
 /** What the second of two recordings has that the first has not, in words; null: they agree. */
 export function difference(first: Recording, second: Recording): string | null {
+  if (second.makesVariables) return 'it makes variables';
   if (!sameMakers(first.made, second.made)) {
     return 'emb.live is given another function from step to step: make it once, outside of the step';
   }

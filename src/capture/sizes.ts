@@ -20,7 +20,14 @@ function alone(recording: Recording, ops: readonly RecordedOp[]): Recording {
   const fed = (place: string): string => (there.has(place) ? place : `fed_${place.replace(':', '_')}`);
   const places = [...new Set(ops.flatMap(({ inputs }) => inputs))].filter((place) => !there.has(place));
   const feeds = places.map((place, i) => ({ ...known.get(place)!, name: fed(place), kind: 'data' as const, place: i }));
-  return { ...recording, ops: ops.map((op) => ({ ...op, inputs: op.inputs.map(fed) })), feeds, constants, results, rebound: [] };
+  return {
+    ...recording,
+    ops: ops.map((op) => ({ ...op, inputs: op.inputs.map(fed) })),
+    feeds,
+    constants,
+    results,
+    rebound: [],
+  };
 }
 
 /** Why the sizes that a recording has may be others in other steps; null: the sizes of what it is given tell them. */

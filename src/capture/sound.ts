@@ -3,8 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import { copies } from '../backends/tensorflow/ownership.js';
 import { variableText } from '../lookup/lookup.js';
-import { kindsOf } from './places.js';
-import { isInPlace, writtenInputs, type RecordedOp, type Recording } from './recording.js';
+import { kindsOf, nodeOf } from './places.js';
+import { isInPlace, writtenInputs, type Constant, type RecordedOp, type Recording } from './recording.js';
 
 const FLOAT = 1;
 const INT = 3;
@@ -27,21 +27,26 @@ function givesFresh({ name }: RecordedOp): boolean {
 /** Places whose tensors may lie in the memory of one of these places. */
 function sharingPlaces(ops: readonly RecordedOp[], places: Iterable<string>): (place: string) => boolean {
   const sharing = new Set(places);
-  const node = (place: string): string => place.replace(/:\d+$/, '');
   for (const op of ops) {
-    if (!givesFresh(op) && op.inputs.some((place) => sharing.has(node(place)))) sharing.add(op.node);
+    if (!givesFresh(op) && op.inputs.some((place) => sharing.has(nodeOf(place)))) sharing.add(op.node);
   }
-  return (place) => sharing.has(node(place));
+  return (place) => sharing.has(nodeOf(place));
+}
+
+/** Constants, and what TensorFlow makes constants of: ops on nothing else. */
+function constantPlaces(ops: readonly RecordedOp[], constants: readonly Constant[]): ReadonlySet<string> {
+  const found = new Set(constants.map(({ name }) => name));
+  for (const { node, inputs } of ops) if (inputs.every((place) => found.has(nodeOf(place)))) found.add(node);
+  return found;
 }
 
 /**
- * The recording, in which what it gives lies in memory of its own where it may lie in that of what is fed: the next step
- * writes there. A batch or a variable that is given back as it is stays so.
+ * The recording, in which what it gives lies in memory of its own where it may lie in that of what is fed, which the next
+ * step writes, or of a constant, which may be fed then.
  */
 export function withOwnMemory(recording: Recording): Recording {
-  const { ops, feeds, results, rebound } = recording;
-  const fed = new Set(feeds.map(({ name }) => name));
-  const isSharing = sharingPlaces(ops, fed);
+  const { ops, feeds, constants, results, rebound } = recording;
+  const isSharing = sharingPlaces(ops, [...feeds.map(({ name }) => name), ...constantPlaces(ops, constants)]);
   const kinds = kindsOf(recording);
   const copies = new Map<string, RecordedOp>();
   const own = (place: string): string => {
@@ -53,7 +58,7 @@ export function withOwnMemory(recording: Recording): Recording {
     copies.set(node, { node, name: 'EmbeddingCopy', attributes, inputs: [place], inputTypes: [type], outputs });
     return node;
   };
-  const ownResults = results.map((place) => (fed.has(place) ? place : own(place)));
+  const ownResults = results.map(own);
   const ownRebound = rebound.map((each) => ({ ...each, place: own(each.place) }));
   return { ...recording, results: ownResults, rebound: ownRebound, ops: [...ops, ...copies.values()] };
 }
@@ -84,8 +89,8 @@ export function whyUnsound(recording: Recording): string | null {
     const read = op.inputs.slice(writtenInputs(op).length);
     if (read.some(isSharing)) return `${op.name} takes a tensor that may lie in the memory of a variable`;
   }
-  const places = [...results, ...rebound.map(({ place }) => place)];
-  if (places.some((place) => isSharing(place) || feeds.some(({ name }) => name === place))) {
+  const isFed = (place: string): boolean => feeds.some(({ name }) => name === place);
+  if (results.some((place) => isSharing(place) || isFed(place)) || rebound.some(({ place }) => isSharing(place))) {
     return 'a result may lie in the memory of a variable or of an input';
   }
   const fed = rebound.find(({ variable }) =>

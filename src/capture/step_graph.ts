@@ -149,6 +149,13 @@ export class StepGraph {
     return outputs.slice(0, results.length);
   }
 
+  /** Whether something may be written already where it threw this: a step in place failed, or what comes after all of them. */
+  failedWriting(error: unknown): boolean {
+    if (!(error instanceof Error)) return false;
+    const isLate = this.#written.length > 0 && /shares memory with a feed/.test(error.message);
+    return isLate || /\bwrite_op\d+\b/.test(error.message);
+  }
+
   release(): void {
     this.held.release();
   }
@@ -197,9 +204,4 @@ function asType(output: tf.Tensor, type: number): tf.Tensor {
   const given = asNodeBackend(tf.backend()).executeSingleOutput(name, attributes, [output]);
   output.dispose();
   return given;
-}
-
-/** Whether it was a step in place that failed: then something may be written already. */
-export function failedWriting(error: unknown): boolean {
-  return error instanceof Error && /\bwrite_op\d+\b/.test(error.message);
 }

@@ -292,10 +292,9 @@ export class DensePart {
     return this.#isDefault ? null : this.optimizer;
   }
 
-  /** Sets the rate of the default optimizer; one that the user gave keeps its own. */
+  /** Sets the rate of the default optimizer for its next step; one that the user gave keeps its own. */
   setLearningRate(learningRate: number): void {
     this.#rate = learningRate;
-    if (this.#isDefault && this.#optimizer !== null) setStockRate(this.#optimizer, learningRate);
   }
 
   /** `learningRate`, `step`: of the step in progress, whenever they are asked for. */
@@ -310,6 +309,7 @@ export class DensePart {
       // Repeated, it would keep the rate of the step that was recorded.
       refuseRecording('ops of tfjs, to which the learning rate is a constant, step its dense variables');
     }
+    if (this.#isDefault) setStockRate(this.optimizer, this.#rate);
     this.optimizer.applyGradients(list as never);
   }
 

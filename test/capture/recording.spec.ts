@@ -35,6 +35,7 @@ const recording = (changes: Partial<Recording> = {}): Recording => ({
   results: ['op0'],
   problem: null,
   isTypical: true,
+  makesVariables: false,
   ...changes,
 });
 
@@ -82,12 +83,13 @@ describe('Recordings', () => {
 
   it('differ by feeds: their names, types, kinds, shapes, variables and number', () => {
     const told = /^it reads other variables from step to step$/;
-    for (const change of [{ name: 'feed1' }, { type: 3 }, { kind: 'live', make: () => [] }, { shape: [3] }]) {
+    for (const change of [{ name: 'feed1' }, { type: 3 }, { kind: 'live', live: 0 }, { shape: [3] }]) {
       expectDifference({ feeds: [feed(change)] }, told);
     }
     expectDifference({ feeds: [] }, told);
     const [a, b] = [{ id: 1 }, { id: 2 }] as unknown as tf.Variable[];
-    const read = (variable: tf.Variable): Recording => recording({ feeds: [feed({ kind: 'variable', variable })] });
+    const read = (variable: tf.Variable): Recording =>
+      recording({ feeds: [feed({ kind: 'variable', variable, name: `variable${variable.id}` })] });
     expect(difference(read(a!), read(b!))).toMatch(told);
     expect(difference(read(a!), read(a!))).toBeNull();
     const write = (variable: tf.Variable, place = 'op0'): Recording => recording({ rebound: [{ variable, place }] });

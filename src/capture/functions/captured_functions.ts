@@ -8,8 +8,8 @@ export interface CaptureOptions {
   /** Whether a call that cannot be captured is an error instead of running op by op. Default: false. */
   onlyCaptured?: boolean | undefined;
   /**
-   * Which calls run op by op and are compared with the recording: `'growing'`, calls 4, 8, 16, … and every 1,000th of
-   * a kind; `'always'`, every one, to find what changes. Default: `'growing'`.
+   * Which calls run op by op and are compared with the recording: `'growing'`, ten of the first 50 of a kind and later
+   * about one in 1,000; `'always'`, every one, to find what changes. Default: `'growing'`.
    */
   check?: 'growing' | 'always' | undefined;
 }
@@ -76,12 +76,14 @@ function plainSteps(f: (...args: never[]) => unknown, { onlyCaptured }: Function
  * kernels its calls are recorded and then run as one op, `minimize` of one or several optimizers included. On other
  * backends calls run as they are.
  *
- * Arguments and results are tensors, lists and objects of them, and values that are no tensors, each of which makes a
- * kind of calls of its own. The 16 kinds that were used last keep their graphs. What `f` returns is the caller's to dispose; other tensors that it makes are freed in calls that are captured.
+ * Arguments are tensors, lists and objects of them, and values that are no tensors, each of which makes a kind of calls
+ * of its own, as do the fields of `this`. Results are tensors, null, and lists and objects of those. The 16 kinds that
+ * were used last keep their graphs. What `f` returns is the caller's to dispose; other tensors that it makes are freed in calls that are captured.
  *
  * `f` is called while a kind is recorded, the first three times, and for comparisons. Its user promises that it depends
  * on its arguments, on variables and on tensors that stay; numbers of JavaScript that change go in by `emb.live`.
- * Calls that read tensors (`dataSync`, ragged rows), draw random numbers in JavaScript or keep tensors run op by op, and
+ * Calls that read tensors (`dataSync`, ragged rows), draw random numbers in JavaScript, keep or dispose tensors, write
+ * into their arguments, return what is no tensor, or run ops whose sizes the numbers decide run op by op, and
  * `info.reason` says so. The promise is compared with new recordings, see `check` and `verify`: where it does not hold,
  * a warning says since which call results may have been others, and calls run op by op from then on.
  *

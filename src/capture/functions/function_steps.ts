@@ -147,10 +147,12 @@ export class FunctionSteps implements CapturedFunctionSteps {
     const { tensors, problem } = result;
     if (problem !== null) refuseRecording(`what it returns ${problem}`);
     const before = this.#returned.get(kind);
-    if (before !== undefined && before.kind !== result.kind) refuseRecording('it returns something else from step to step');
+    if (before !== undefined && before.kind !== result.kind)
+      refuseRecording('it returns something else from step to step');
     const results = new Set<unknown>(tensors);
     if (disposed.size > 0) refuseRecording('it disposes tensors that it did not make');
-    if ([...made].some((tensor) => !results.has(tensor))) refuseRecording('it makes tensors beside those that it returns');
+    if ([...made].some((tensor) => !results.has(tensor)))
+      refuseRecording('it makes tensors beside those that it returns');
     this.#checkGiven(given, all as unknown[], data);
     if (this.#reason !== null) refuseRecording(this.#reason);
     this.#returned.set(kind, result);

@@ -15,8 +15,8 @@ export function isPure(value: unknown): boolean {
  * Returns `f`, marked as a loss or metric that depends on its tensors alone, so that steps of a model compiled with it
  * are captured: they run as one call on the `tensorflow` backend, as with losses of tfjs.
  *
- * The mark is a promise. From time to time a step runs op by op and is compared with its recording: steps 4, 8, 16, …,
- * every 1,000th one, and at the end of each `fit`. Where the function read a JavaScript number that has changed, steps
+ * The mark is a promise. From time to time a step runs op by op and is compared with its recording: ten of the first 50,
+ * later about one in 1,000, and one at the end of each `fit`. Where the function read a JavaScript number that has changed, steps
  * run op by op from then on; a warning and `emb.stepInfo(model).reason` say so, and since which step the numbers may
  * have been others. Numbers that change go in by `emb.live`.
  *
@@ -42,16 +42,18 @@ function numberOf(give: () => number): Float32Array {
 
 /**
  * Returns a scalar tensor (float32) of the number that `give` returns now. In a captured step `give` is called anew for
- * each step: this is the way in for numbers of JavaScript that change, such as a factor that grows from step to step.
- * Without captured steps it is `tf.scalar(give())`.
+ * each step, in the order of the code: this is the way in for numbers of JavaScript that change, such as a factor that
+ * grows from step to step. Without captured steps it is `tf.scalar(give())`.
  *
- * @param give - Returns the number; NaN and infinities are numbers.
+ * @param give - Returns the number; NaN and infinities are numbers. The same function in each step, made outside of it:
+ * one that each step makes anew may read what only that step has, and the step runs op by op.
  * @returns A scalar, which belongs to the scope of the caller.
  * @throws TypeError for what is no function, or returns no number.
  *
  * @example
  * let weight = 0.1;
- * const step = emb.capture((x, y) => optimizer.minimize(() => lossOf(x, y).mul(emb.live(() => weight)), true));
+ * const currentWeight = () => weight;
+ * const step = emb.capture((x, y) => optimizer.minimize(() => lossOf(x, y).mul(emb.live(currentWeight)), true));
  * weight = 0.2; // the next step takes it
  */
 export function live(give: () => number): tf.Scalar {

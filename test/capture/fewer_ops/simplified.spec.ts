@@ -84,12 +84,13 @@ describeSteps('simplified', () => {
         ops,
         feeds,
         constants: [],
-      made: [],
+        made: [],
         rebound: [],
         stepped: [],
         results,
         problem: null,
         isTypical: true,
+        makesVariables: false,
       }).results as string[];
     };
     expect(left(1, 1)).toEqual(['op0', 'op0']);

@@ -262,7 +262,7 @@ export const MODELS_REFUSED: Record<string, [Program, RegExp]> = {
         return tf.neg(x);
       })(bench, capture);
     },
-    /beside those/,
+    /did not make|beside those/,
   ],
   'variables that take turns': [
     (bench, capture) => {

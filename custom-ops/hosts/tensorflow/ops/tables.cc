@@ -112,6 +112,7 @@ OpList table_ops() {
        create_plain,
        compute_write_rows,
        true},
+      // Stateful, as TensorFlow makes constants of ops on constants: what is copied must not be one.
       {"EmbeddingCopy",
        {"input: T"},
        {"output: T"},
@@ -119,7 +120,7 @@ OpList table_ops() {
        copy_shape,
        create_plain,
        compute_copy,
-       false},
+       true},
   };
   return list_of(ops);
 }
