@@ -15,6 +15,9 @@ async function importBackend(name: string): Promise<void> {
 
 async function start(name: string): Promise<void> {
   await emb.ready();
+  // tfjs would print at the first use of `cpu` that a backend for Node is missing; the kernels are native here.
+  const cpu = tf.findBackend('cpu') as { firstUse?: boolean } | null;
+  if (cpu !== null) cpu.firstUse = false;
   if (!(await tf.setBackend(name))) throw new Error('tfjs could not start it');
 }
 

@@ -59,7 +59,7 @@ static step_extras extras_of(const te_update* job) {
   step_extras extras;
   extras.scaled = job->gradient_scale != 1.0f;
   extras.clipped = h->clip_gradient_min > -infinity || h->clip_gradient_max < infinity;
-  extras.limited = h->clip_weight_min > -infinity || h->clip_weight_max < infinity || h->constraint != 0.0f;
+  extras.limited = te_limits_rows(h);
   return extras;
 }
 
@@ -193,21 +193,28 @@ static void update_rows(const te_update* job, int64_t first, int64_t end, int64_
 #undef CASE
 }
 
-/* One row that has no ids; g: zeros, or the gradient of a dense variable. `optimizer` is known when compiling. */
-TE_INLINE void step_idle_row(const int optimizer, const te_update* job, int64_t row, float* w, const float* g) {
-  const float decay = job->hyper->idle_decay;
-  float* state[TE_MOST_SLOTS] = {NULL};
-  for (int s = 0; s < te_slot_count(optimizer); s++) state[s] = job->slots[s] + row * job->dim;
-  if (decay != 0.0f) {
-    for (int64_t j = 0; j < job->dim; j++) w[j] -= decay * w[j];
+/*
+ * One row that has no ids; g: zeros, or the gradient of a dense variable. `optimizer`, and `idle`, whether it moves such
+ * rows, are known when compiling: others only keep them within the limits.
+ */
+TE_INLINE void step_idle_row(const int optimizer, const int idle, const te_update* job, int64_t row, float* w,
+                             const float* g) {
+  if (idle) {
+    const float decay = job->hyper->idle_decay;
+    float* state[TE_MOST_SLOTS] = {NULL};
+    for (int s = 0; s < te_slot_count(optimizer); s++) state[s] = job->slots[s] + row * job->dim;
+    if (decay != 0.0f) {
+      for (int64_t j = 0; j < job->dim; j++) w[j] -= decay * w[j];
+    }
+    step_row(optimizer, job->hyper, w, g, state, job->dim);
   }
-  step_row(optimizer, job->hyper, w, g, state, job->dim);
+  if (te_limits_rows(job->hyper)) limit_row(job->hyper, w, job->dim);
 }
 
-/* Cases of a switch over optimizers that step rows without ids. */
-#define TE_IDLE_ROW(optimizer, name, slots, per_row, idle)  \
-  case optimizer:                                           \
-    if (idle) step_idle_row(optimizer, job, row, w, zeros); \
+/* Cases of a switch over optimizers for rows without ids. */
+#define TE_IDLE_ROW(optimizer, name, slots, per_row, idle)   \
+  case optimizer:                                            \
+    step_idle_row(optimizer, idle, job, row, w, zeros);      \
     break;
 
 static void step_untouched(const te_update* job, int64_t first, int64_t end, const float* zeros) {

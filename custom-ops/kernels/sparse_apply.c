@@ -129,7 +129,7 @@ static void untouched_task(void* context, int64_t task, int32_t worker) {
 }
 
 static int steps_all_rows(int32_t optimizer, const te_step* step) {
-  return step->hyper.lazy == 0.0f && te_moves_idle_rows(optimizer);
+  return step->hyper.lazy == 0.0f && (te_moves_idle_rows(optimizer) || te_limits_rows(&step->hyper));
 }
 
 static te_status apply_linked(int32_t optimizer, te_step* leader) {

@@ -14,7 +14,7 @@ const OPTIONS = {
   rows: whole(2, 100_000_000, 10_000, 'rows of each table, to which values are hashed (default: 10000)'),
   hotness: whole(1, 1000, 1, 'ids of each value: its own, and others that follow from it (default: 1)'),
   dim: whole(1, 1024, 16, 'columns of the tables (default: 16)'),
-  epochs: whole(1, 1000, 3, 'passes over the lines (default: 3)'),
+  epochs: whole(1, 1000, 1, 'passes over the lines; more than one trains past the best (default: 1)'),
   batch: whole(1, 1_000_000, 256, 'lines per step (default: 256)'),
   rate: number(0, 1000, 0.003, 'learning rate of Adam (default: 0.003)'),
   backend: RUN.backend,

@@ -131,8 +131,29 @@ export class CapturedSteps {
     return record(backend, data, () => eager(data), known);
   }
 
+  /**
+   * Records a step of which there is a recording. A tensor that both were given may also be one that the step has from
+   * elsewhere: another one with the same numbers takes its place, so that the two recordings differ then.
+   */
+  #recordedAgain(given: GivenStep, before: StepData): { results: tf.Tensor[]; recording: Recording } {
+    if (!this.stepping.promises(given.purpose)) return this.#recorded(given);
+    const copies = new Map<tf.Tensor, tf.Tensor>();
+    for (const tensor of new Set(given.data)) {
+      if (tensor instanceof tf.Tensor && before.includes(tensor)) copies.set(tensor, tf.keep(tensor.clone()));
+    }
+    const originals = new Map([...copies].map(([tensor, copy]) => [copy, tensor]));
+    try {
+      const data = given.data.map((tensor) => copies.get(tensor!) ?? tensor);
+      const { results, recording } = this.#recorded({ ...given, data });
+      return { results: results.map((result) => originals.get(result) ?? result), recording };
+    } finally {
+      tf.dispose([...copies.values()]);
+    }
+  }
+
   #record(signature: Signature, given: GivenStep): tf.Tensor[] {
-    const { results, recording } = this.#recorded(given);
+    const { results, recording } =
+      signature.recording === null ? this.#recorded(given) : this.#recordedAgain(given, signature.recorded);
     const passing = recording.makesVariables ? 'it makes variables' : whyUntypical(recording);
     if (passing !== null) {
       this.#countChange(signature, passing);
@@ -141,12 +162,13 @@ export class CapturedSteps {
     const first = signature.recording !== null && isOutgrown(signature.recording) ? null : signature.recording;
     const field = first === null ? null : signature.watched!.changed();
     signature.refused = recording.problem ?? (first === null || field !== null ? null : difference(first, recording));
-    signature.recording = recording;
+    Object.assign(signature, { recording, recorded: given.data });
     signature.watched = this.stepping.watched(signature.purpose, recording);
     // What changed between the two steps was no matter of the step itself: this one is the first of two then.
     if (field !== null) this.#countChange(signature, `${field} changes from step to step`);
     else if (signature.refused === null && first !== null) this.#build(signature, recording, given);
-    if (signature.refused !== null || signature.graph !== null) signature.recording = null;
+    if (signature.refused !== null || signature.graph !== null)
+      Object.assign(signature, { recording: null, recorded: [] });
     return results;
   }
 
@@ -206,6 +228,7 @@ export class CapturedSteps {
   #verifyKind(signature: Signature): boolean {
     const { graph, promise } = signature;
     if (graph === null || promise === null || !this.#isCurrent(signature)) return true;
+    if (promise.last.holds?.() === false) return true;
     return tf.tidy(() => {
       const { last } = promise;
       const data = aliveOrZeros(last);

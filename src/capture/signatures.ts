@@ -16,6 +16,8 @@ export interface GivenStep {
   readonly open?: OpenPlaces | undefined;
   /** What makes it of one kind with others: `kindOf` its data, and what else does. */
   readonly kind: string;
+  /** Whether it would still be of that kind. */
+  readonly holds?: () => boolean;
 }
 
 /** What makes data of one kind: shapes, dtypes, and which tensors are the same; how many rows a data set has is no matter. */
@@ -52,6 +54,8 @@ export interface Signature {
   /** Null: all that the step reaches is known. */
   promise: StepPromise | null;
   recording: Recording | null;
+  /** The data of that recording. */
+  recorded: StepData;
   graph: StepGraph | null;
   watched: WatchedFields | null;
   /** How often a recording or a graph was given up because a field changed. */
@@ -91,7 +95,7 @@ export class Signatures {
     const known = this.#found.get(key);
     if (known === undefined) this.#makeRoom(purpose);
     else this.#found.delete(key);
-    const none = { recording: null, graph: null, watched: null, refused: null, promise: null };
+    const none = { recording: null, recorded: [], graph: null, watched: null, refused: null, promise: null };
     const found: Signature = known ?? { purpose, steps: 0, runs: 0, changes: 0, ...none };
     this.#found.set(key, found);
     return found;

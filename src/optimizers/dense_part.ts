@@ -1,6 +1,7 @@
 /** The dense optimizer beside the row-sparse one: it trains every variable that is not a table. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { DEFAULTS } from '../rules/fields.js';
 import { RULES, updateOf, type OptimizerName } from '../rules/rules.js';
 import type { NamedTensor } from '../base/types.js';
 import { grow, hadRows, withRowsOf } from '../backends/grown_variable.js';
@@ -18,6 +19,7 @@ import {
   stateFor,
   beforeStockSteps,
   type StockStep,
+  withEpsilon,
 } from '../tfjs/stock_optimizer_state.js';
 import { isAnonymous, tableSettings } from '../lookup/lookup.js';
 import { currentBackend } from '../backends/registry.js';
@@ -79,7 +81,8 @@ interface StockFields {
   readonly epsilon?: number;
 }
 
-function hyperOf(stock: StockFields, learningRate: number): Float32Array {
+/** `own`: the epsilon that the user gave, of an optimizer that takes the backend's. */
+function hyperOf(stock: StockFields, learningRate: number, own: number | null): Float32Array {
   const { momentum = 0, useNesterov = false, beta1 = 0, beta2 = 0 } = stock;
   const hyper: DenseHyper = {
     learningRate,
@@ -90,7 +93,7 @@ function hyperOf(stock: StockFields, learningRate: number): Float32Array {
     beta2,
     oneMinusBeta2: 1 - beta2,
     // Adagrad has none of its own and takes the backend's.
-    epsilon: stock.epsilon ?? tf.backend().epsilon(),
+    epsilon: stock.epsilon ?? own ?? tf.backend().epsilon(),
   };
   return Float32Array.from(DENSE_HYPER_FIELDS, (field) => hyper[field]);
 }
@@ -107,7 +110,12 @@ function isPlain(variable: tf.Variable | undefined, gradient: tf.Tensor | null):
  * Takes the step of a stock optimizer: variables, state and values are those that it would leave. Returns false where
  * nothing was done, because the backend has no such op or the gradients are not what it takes.
  */
-export function stepInOneOp(optimizer: tf.Optimizer, list: readonly Entry[], learningRate: () => number): boolean {
+export function stepInOneOp(
+  optimizer: tf.Optimizer,
+  list: readonly Entry[],
+  learningRate: () => number,
+  epsilon: number | null = null,
+): boolean {
   const name = NAMES[optimizer.getClassName()];
   const { ops } = currentBackend();
   if (name === undefined || ops === null) return false;
@@ -125,7 +133,7 @@ export function stepInOneOp(optimizer: tf.Optimizer, list: readonly Entry[], lea
     slots: state.map((entries) => stepped.map((i) => entries[i]!.variable)),
     powers: powers === null ? [] : [powers.accBeta1, powers.accBeta2],
     gradients: stepped.map((i) => list[i]!.tensor!),
-    hyper: live(() => hyperOf(optimizer as unknown as StockFields, learningRate())),
+    hyper: live(() => hyperOf(optimizer as unknown as StockFields, learningRate(), epsilon)),
   });
   return true;
 }
@@ -304,13 +312,20 @@ export class DensePart {
     if (this.optimizer instanceof RuleOptimizer) {
       return this.optimizer.step(list, () => denseHyper(this.name, this.settings, step(), learningRate()));
     }
-    if (this.#isDefault && stepInOneOp(this.optimizer, list, learningRate)) return;
+    if (this.#isDefault && stepInOneOp(this.optimizer, list, learningRate, this.#epsilon)) return;
     if (list.some(({ tensor }) => tensor !== null)) {
       // Repeated, it would keep the rate of the step that was recorded.
       refuseRecording('ops of tfjs, to which the learning rate is a constant, step its dense variables');
     }
     if (this.#isDefault) setStockRate(this.optimizer, this.#rate);
-    this.optimizer.applyGradients(list as never);
+    withEpsilon(this.#isDefault ? this.#epsilon : null, () => this.optimizer.applyGradients(list as never));
+  }
+
+  /** The epsilon that the user gave, where the stock optimizer has none of its own; the default is the backend's. */
+  get #epsilon(): number | null {
+    const { epsilon } = this.settings;
+    const isAdagrads = this.optimizer.getClassName() === 'Adagrad' && this.name !== 'ftrl';
+    return isAdagrads && epsilon !== DEFAULTS.epsilon ? epsilon : null;
   }
 
   async save(): Promise<NamedTensor[]> {

@@ -45,7 +45,7 @@ export interface TopK {
  *
  * @param queries - float32 [queries, dim].
  * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight.
- * @param k - How many rows, at least 1; more than there are gives places without a row.
+ * @param k - How many rows, at least 1; more than there are gives places without a row. At most 2^30 places in all.
  * @param options - What is left out, what alone counts, and the rows to rank by in the end.
  * @returns `{values, indices}`, both [queries, k], float32 and int32; the caller disposes them.
  * @throws TypeError for arguments of another type or dtype; ValueError for shapes that do not belong together, for `k`
@@ -60,21 +60,51 @@ export function topK(queries: tf.Tensor2D, table: RankedTable, k: number, option
   const { rows, dim } = sizeOf(scanned);
   const places = readCount(k, 'k', 1);
   const count = checkMatrix(queries, (queries as tf.Tensor | undefined)?.shape?.[0] ?? 0, dim, 'queries').shape[0];
+  if (count * places > MOST_PLACES) {
+    throw new ValueError(
+      'k',
+      `at most ${Math.floor(MOST_PLACES / count)} for ${count} queries, as all fit in 4 GiB`,
+      k,
+    );
+  }
   const lists = {
     exclude: idLists(exclude, 'exclude', count, rows),
     only: idLists(only, 'only', count, rows),
   };
   const exact = (rerank ?? null) === null ? null : readRerank(rerank, places, scanned.shape[0], dim);
   const numbers = queries.dataSync() as Float32Array;
-  let found = scan(scanned, numbers, count, exact?.candidates ?? places, lists);
+  // There are no more than all rows.
+  const [there, candidates] = [Math.min(places, rows), Math.min(exact?.candidates ?? places, rows)];
+  let found = scan(scanned, numbers, count, candidates, lists);
   if (exact !== null) {
     const ofCandidates = { exclude: null, only: candidatesOf(found, count) };
-    found = scan(exact.table, numbers, count, places, ofCandidates);
+    found = scan(exact.table, numbers, count, there, ofCandidates);
   }
+  const all = withPlaces(found, count, places);
   return {
-    values: tf.tensor2d(found.values, [count, places]),
-    indices: tf.tensor2d(found.indices, [count, places], 'int32'),
+    values: tf.tensor2d(all.values, [count, places]),
+    indices: tf.tensor2d(all.indices, [count, places], 'int32'),
   };
+}
+
+/** Places of a result: 4 GiB of products, and as much of ids. */
+const MOST_PLACES = 2 ** 30;
+
+/** The lists with `places` places each, the further ones without a row. */
+function withPlaces(found: Found, count: number, places: number): Found {
+  const { k, values, indices } = found;
+  if (k === places) return found;
+  const all = emptyPlaces(count, places);
+  for (let q = 0; q < count; q++) {
+    all.values.set(values.subarray(q * k, (q + 1) * k), q * places);
+    all.indices.set(indices.subarray(q * k, (q + 1) * k), q * places);
+  }
+  return all;
+}
+
+function emptyPlaces(count: number, k: number): Found {
+  const values = newFloats('k', 'the best rows', [count, k]).fill(-Infinity);
+  return { k, values, indices: new Int32Array(values.length).fill(-1) };
 }
 
 /** Lists of `k` places each. */
@@ -90,14 +120,14 @@ interface Lists {
 }
 
 function scan(table: tf.Tensor2D, queries: Float32Array, count: number, k: number, lists: Lists): Found {
-  const values = newFloats('k', 'the best rows', [count, k]).fill(-Infinity);
-  const indices = new Int32Array(values.length).fill(-1);
-  if (count > 0) {
+  const found = emptyPlaces(count, k);
+  const { values, indices } = found;
+  if (count > 0 && k > 0) {
     visitRows(table, (rows, firstRow, kernels) => {
       kernels.topK({ table: rows, firstRow, queries, count, k, ...lists, values, indices });
     });
   }
-  return { k, values, indices };
+  return found;
 }
 
 /** What was found, as ids alone. */

@@ -70,9 +70,14 @@ export function slotShape(name: UpdateName, [rows, dim]: readonly [number, numbe
   return UPDATES[name].isPerRow === true ? [rows] : [rows, dim];
 }
 
-/** Whether a step moves rows without ids too. */
-export function stepsIdleRows(name: UpdateName, { lazy }: Pick<Hyper, 'lazy'>): boolean {
-  return lazy === 0 && UPDATES[name].movesIdleRows === true;
+/** Whether weights have limits or a constraint. */
+function limitsRows({ clipWeightMin, clipWeightMax, constraint }: Hyper): boolean {
+  return clipWeightMin !== -Infinity || clipWeightMax !== Infinity || constraint !== 0;
+}
+
+/** Whether a step changes rows without ids too: moves them, or keeps them within limits. */
+export function stepsIdleRows(name: UpdateName, hyper: Hyper): boolean {
+  return hyper.lazy === 0 && (UPDATES[name].movesIdleRows === true || limitsRows(hyper));
 }
 
 /** Names of ops: `EmbeddingSparseApply` makes `EmbeddingSparseApplySgd`. */

@@ -5,6 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type { NamedTensor } from '../base/types.js';
+import { asOwn } from './engine/own_functions.js';
 
 type Apply = (gradients: tf.NamedTensorMap | { name: string; tensor: tf.Tensor }[]) => void;
 
@@ -151,4 +152,17 @@ export function disposeStock(optimizer: tf.Optimizer): void {
   const { c: rate } = optimizer as unknown as { c?: tf.Tensor };
   optimizer.dispose();
   if (rate instanceof tf.Tensor && !rate.isDisposed) rate.dispose();
+}
+
+/** Runs a step of a stock optimizer that takes the backend's epsilon with another one. */
+export function withEpsilon(epsilon: number | null, step: () => void): void {
+  if (epsilon === null) return step();
+  const backend = tf.backend() as { epsilon(): number };
+  const { epsilon: ofBackend } = backend;
+  backend.epsilon = asOwn(() => epsilon);
+  try {
+    step();
+  } finally {
+    backend.epsilon = ofBackend;
+  }
 }

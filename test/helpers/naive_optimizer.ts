@@ -69,6 +69,7 @@ export class NaiveOptimizer {
           table[row]!.map(() => 0),
           rate,
         );
+        this.#limit(table[row]!);
       }
     }
   }

@@ -127,6 +127,22 @@ describeForBackends('topK', () => {
       [0, 3],
     ]);
     tf.dispose([values, indices]);
+    const [q, t] = [tensor([[1], [-1]], 1), tensor([[1], [2]], 1)];
+    const far = emb.topK(q, t, 1000);
+    expect(far.values.shape).toEqual([2, 1000]);
+    expect([...far.indices.dataSync()].filter((id) => id >= 0)).toEqual([1, 0, 0, 1]);
+    expect(far.values.dataSync().filter((value) => value === -Infinity).length).toBe(1996);
+    expect(far.indices.dataSync().slice(1000, 1003)).toEqual(Int32Array.of(0, 1, -1));
+    const exact = emb.topK(q, t, 3, { rerank: { table: t, candidates: 2000 } });
+    expect([...exact.indices.dataSync()]).toEqual([1, 0, -1, 0, 1, -1]);
+    tf.dispose([q, t, far.values, far.indices, exact.values, exact.indices]);
+  });
+
+  it('refuses at once what has no room', () => {
+    const [q, t] = [tensor([[1], [-1]], 1), tensor([[1], [2]], 1)];
+    expectError(() => emb.topK(q, t, 2e9), 'ValueError', 'k');
+    expectError(() => emb.topK(q, t, 2 ** 29 + 1), 'ValueError', 'k');
+    tf.dispose([q, t]);
   });
 
   it('gives the same with any number of threads', () => {

@@ -108,11 +108,17 @@ describe('update rules', () => {
   });
 
   it('step rows without ids where they move and are not lazy', () => {
-    const moving = (lazy: number): string[] => UPDATE_NAMES.filter((name) => stepsIdleRows(name, { lazy }));
+    const moving = (lazy: number): string[] => UPDATE_NAMES.filter((name) => stepsIdleRows(name, { ...NEUTRAL_HYPER, lazy }));
     expect(moving(0).join(' ')).toBe(
       'adagradMomentum adam rmsprop rmspropMomentum rmspropCentered rmspropCenteredMomentum momentum amsgrad',
     );
     expect(moving(1)).toEqual([]);
+    for (const limit of [{ clipWeightMin: -1 }, { clipWeightMax: 1 }, { constraint: 1 }, { constraint: 2 }]) {
+      for (const name of UPDATE_NAMES) {
+        expect(stepsIdleRows(name, { ...NEUTRAL_HYPER, ...limit, lazy: 0 })).toBeTrue();
+        expect(stepsIdleRows(name, { ...NEUTRAL_HYPER, ...limit })).toBeFalse();
+      }
+    }
   });
 
   it('run the update that their settings name', () => {

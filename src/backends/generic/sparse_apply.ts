@@ -75,7 +75,8 @@ export function sparseApply(
     if (uniqueIds.size === 0 && !everywhere) return;
     if (everywhere) {
       const idle = { table: decayed(matrix, hyper.idleDecay), slots: whole.slots };
-      whole = UPDATES[optimizer].stepRows(tf, idle, tf.zerosLike(matrix), hyper);
+      const next = UPDATES[optimizer].stepRows(tf, idle, tf.zerosLike(matrix), hyper);
+      whole = { table: limitRows(next.table, hyper), slots: next.slots };
     }
     if (uniqueIds.size > 0) whole = scatterRows(whole, uniqueIds, stepTouched(optimizer, touched, sums, hyper));
     table.assign(whole.table);

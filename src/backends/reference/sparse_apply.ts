@@ -98,7 +98,7 @@ export function sparseApply(
   if (stepsIdleRows(optimizer, hyper)) stepUntouched(optimizer, table, slots, touched, hyper);
 }
 
-/** Rows without ids: the optimizer with a zero gradient, after their decay. */
+/** Rows without ids: the optimizer with a zero gradient, after their decay and within the limits. */
 function stepUntouched(
   optimizer: UpdateName,
   table: HostTable,
@@ -112,6 +112,7 @@ function stepUntouched(
     const row = readRow(table, id);
     decay(row, hyper.idleDecay);
     UPDATES[optimizer].stepRow(row, slots, id, zeros, hyper);
+    limitRow(row, hyper);
     table.data.set(row, id * table.dim);
   }
 }

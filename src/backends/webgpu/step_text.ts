@@ -195,13 +195,32 @@ export function touchedText(form: StepForm, isConstrained: boolean): string {
     }`;
 }
 
-/** Writes rows that were stepped into \`sums\`, their norms within the limits. */
-export function constrainedText(storage: StepForm['storage']): string {
-  return `${ROW_OF}${roundingText(storage)}
+/** Whether an id is among those of the step. */
+const IS_TOUCHED = `
+fn isTouched(id : i32) -> bool {
+  var low = 0;
+  var high = uniforms.count;
+  while (low < high) {
+    let middle = (low + high) / 2;
+    let entry = plan[middle];
+    if (entry == id) { return true; }
+    if (select(entry, ~entry, entry < 0) < id) { low = middle + 1; } else { high = middle; }
+  }
+  return low < uniforms.count && plan[low] == id;
+}`;
+
+/** Leaves a shader for rows without ids where \`row\` is none. */
+const UNLESS_IDLE = 'if (row >= uniforms.rows || isTouched(uniforms.firstRow + row)) { return; }';
+
+/**
+ * Writes rows that were stepped into `sums`, their norms within the limits. `idle`: those without ids, each of which has a
+ * place in `sums`.
+ */
+export function constrainedText(storage: StepForm['storage'], rows: 'touched' | 'idle'): string {
+  const ofTouched = 'if (k >= uniforms.count) { return; } let row = rowOf(plan[k]); if (row < 0) { return; }';
+  return `${rows === 'touched' ? ROW_OF : IS_TOUCHED}${roundingText(storage)}
     fn run(k : i32) {
-      if (k >= uniforms.count) { return; }
-      let row = rowOf(plan[k]);
-      if (row < 0) { return; }
+      ${rows === 'touched' ? ofTouched : `let row = k; ${UNLESS_IDLE}`}
       let first = k * uniforms.dim;
       var squares = 0.0;
       for (var c = 0; c < uniforms.dim; c++) { squares += sums[first + c] * sums[first + c]; }
@@ -217,26 +236,18 @@ export function constrainedText(storage: StepForm['storage']): string {
     }`;
 }
 
-/** Steps the rows that are not touched with a gradient of zero. */
-export function idleText(form: StepForm): string {
-  const { storage } = form;
-  return `${QUOTIENT}${POWER}${valueText(storage, 'result')}${updatedText(form, 'idleDecay')}${roundingText(storage)}
-    fn isTouched(id : i32) -> bool {
-      var low = 0;
-      var high = uniforms.count;
-      while (low < high) {
-        let middle = (low + high) / 2;
-        let entry = plan[middle];
-        if (entry == id) { return true; }
-        if (select(entry, ~entry, entry < 0) < id) { low = middle + 1; } else { high = middle; }
-      }
-      return low < uniforms.count && plan[low] == id;
-    }
+/** Steps the rows that are not touched with a gradient of zero; into another buffer where they are constrained after. */
+export function idleText(form: StepForm, isConstrained: boolean): string {
+  const { storage, hyper } = form;
+  const value = (c: string): string => `limited(updated(row, ${c}, 0.0))`;
+  const store = isConstrained ? `result[index] = ${value('cell')};` : storeText(storage, value);
+  return `${QUOTIENT}${POWER}${IS_TOUCHED}${valueText(storage, isConstrained ? 'table' : 'result')}
+    ${limitedText(hyper)}${updatedText(form, 'idleDecay')}${isConstrained ? '' : roundingText(storage)}
     fn run(index : i32) {
       let row = index / uniforms.cells;
-      if (row >= uniforms.rows || isTouched(uniforms.firstRow + row)) { return; }
+      ${UNLESS_IDLE}
       let cell = index % uniforms.cells;
-      ${storeText(storage, (c) => `updated(row, ${c}, 0.0)`)}
+      ${store}
     }`;
 }
 

@@ -139,31 +139,41 @@ function stepTouched(stepping: Stepping, part: Part): void {
     code: touchedText(form, isConstrained),
   };
   runProgram(backend, program, isConstrained ? sums : rows!);
-  if (!isConstrained) return;
-  const constrain = {
-    name: `constrained_${form.storage}`,
-    inputs: { plan: groups.plan, sums },
-    ints,
-    floats,
-    threads: groups.count,
-    code: constrainedText(form.storage),
-  };
-  runProgram(backend, constrain, rows!);
+  if (isConstrained) constrain(stepping, part, sums, 'touched');
 }
 
-function stepIdle(stepping: Stepping, part: Part): void {
-  const { backend, form, groups, cells } = stepping;
-  const slots = slotInputs(stepping, part);
+/** Writes rows that were stepped elsewhere, within the limits of their norms. */
+function constrain(stepping: Stepping, part: Part, sums: tf.TensorInfo, rows: 'touched' | 'idle'): void {
+  const { backend, form, groups } = stepping;
   const program = {
-    name: nameOf(stepping, 'idle'),
-    inputs: { ...slots, plan: groups.plan },
-    written: Object.keys(slots),
+    name: `constrained_${rows}_${form.storage}`,
+    inputs: { plan: groups.plan, sums },
     ints: partInts(stepping, part),
     floats: hyperFloats(form.hyper),
-    threads: part.rows * cells,
-    code: idleText(form),
+    threads: rows === 'touched' ? groups.count : part.rows,
+    code: constrainedText(form.storage, rows),
   };
   runProgram(backend, program, part.tensors[0]!);
+}
+
+function stepIdle(stepping: Stepping, part: Part, scratch: Scratch): void {
+  const { backend, form, groups, cells, table } = stepping;
+  const isConstrained = form.hyper.constraint === 2;
+  const slots = slotInputs(stepping, part);
+  const [rows] = part.tensors;
+  const columns = isConstrained ? table.dim : cells;
+  const program = {
+    name: nameOf(stepping, isConstrained ? 'idleUnconstrained' : 'idle'),
+    inputs: { ...slots, plan: groups.plan, ...(isConstrained && { table: rows! }) },
+    written: Object.keys(slots),
+    ints: { ...partInts(stepping, part), cells: columns },
+    floats: hyperFloats(form.hyper),
+    threads: part.rows * columns,
+    code: idleText(form, isConstrained),
+  };
+  const next = isConstrained ? scratch.make(part.rows * table.dim, 'float32') : rows!;
+  runProgram(backend, program, next);
+  if (isConstrained) constrain(stepping, part, next, 'idle');
 }
 
 /** Steps a table. Ids were checked, and table and slots have no other holders. */
@@ -184,6 +194,6 @@ export function stepTable(backend: WebgpuBackend, scratch: Scratch, step: Step):
   const stepping = { backend, form: { optimizer, storage, hyper }, table, slots, groups, sums, cells };
   forEachPart(backend, [table.tensor, ...slots], (part) => {
     if (isTouched) stepTouched(stepping, part);
-    if (stepsIdleRows(optimizer, hyper)) stepIdle(stepping, part);
+    if (stepsIdleRows(optimizer, hyper)) stepIdle(stepping, part, scratch);
   });
 }

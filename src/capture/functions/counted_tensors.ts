@@ -14,8 +14,8 @@ export interface CountedTensors {
   readonly disposed: ReadonlySet<tf.Tensor>;
 }
 
-/** Runs `call`. A variable that was given another tensor is neither made nor disposed. */
-export function countingTensors<T>(call: () => T): { result: T } & CountedTensors {
+/** Runs `call`, which is told the tensors that it has made. A variable that was given another tensor is neither made nor disposed. */
+export function countingTensors<T>(call: (made: ReadonlySet<tf.Tensor>) => T): { result: T } & CountedTensors {
   const engine = tf.engine() as unknown as Engine;
   const { trackTensor, disposeTensor } = engine;
   const [made, disposed] = [new Set<tf.Tensor>(), new Set<tf.Tensor>()];
@@ -29,7 +29,7 @@ export function countingTensors<T>(call: () => T): { result: T } & CountedTensor
     if (tf.memory().numTensors < before && !made.delete(tensor)) disposed.add(tensor);
   });
   try {
-    return { result: call(), made, disposed };
+    return { result: call(made), made, disposed };
   } finally {
     Object.assign(engine, { trackTensor, disposeTensor });
   }

@@ -129,7 +129,8 @@ export class FunctionSteps implements CapturedFunctionSteps {
       plain.push({ returned });
       return [];
     };
-    const tensors = this.#steps.run({ purpose: PURPOSE, data: given.tensors, kind, eager });
+    const holds = (): boolean => given.holds;
+    const tensors = this.#steps.run({ purpose: PURPOSE, data: given.tensors, kind, eager, holds });
     if (plain.length > 0) return plain[0]!.returned;
     try {
       this.#checkFallback(this.#reason ?? this.#steps.whyNot(PURPOSE, kind));
@@ -143,7 +144,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
   /** A call that is recorded is told by its tensors alone: whatever else it does would be lost when it is repeated. */
   #recorded(given: Structure, data: StepData, kind: string): tf.Tensor[] {
     const all = given.rebuilt(data);
-    const { result, made, disposed } = countingTensors(() => this.#withOwnOps(all as unknown[]));
+    const { result, made, disposed } = countingTensors((made) => this.#withOwnOps(all as unknown[], made));
     const { tensors, problem } = result;
     if (problem !== null) refuseRecording(`what it returns ${problem}`);
     const before = this.#returned.get(kind);
@@ -165,13 +166,16 @@ export class FunctionSteps implements CapturedFunctionSteps {
     if (after.kind !== given.kind || !after.hasTensors(data)) this.#reason ??= 'it writes into what it is given';
   }
 
-  #withOwnOps(all: readonly unknown[]): Structure {
+  #withOwnOps(all: readonly unknown[], made: ReadonlySet<tf.Tensor>): Structure {
     const structures: Structure[] = [];
     tf.tidy(() =>
       this.capturing.withOwnOps(() => {
         const returned = Structure.ofResults(this.#plainly(all));
         structures.push(returned);
-        return returned.tensors;
+        // What is not known may hold any of them.
+        return returned.problem === null
+          ? returned.tensors
+          : [...made].filter((each) => !(each instanceof tf.Variable));
       }),
     );
     return structures[0]!;

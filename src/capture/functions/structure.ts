@@ -80,6 +80,11 @@ export class Structure {
     return this.hasTensors(tensors) ? this.value : this.#rebuild(tensors);
   }
 
+  /** Whether what is no tensor is as it was. */
+  get holds(): boolean {
+    return new Structure(this.value, this.part).kind === this.kind;
+  }
+
   hasTensors(tensors: Tensors): boolean {
     return tensors.length === this.tensors.length && this.tensors.every((tensor, i) => tensor === tensors[i]);
   }

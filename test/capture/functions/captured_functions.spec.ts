@@ -1,9 +1,13 @@
 /** Functions of users by `emb.capture`: programs beside the same ones op by op, what is refused, and what is noticed. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { loadAddon } from '../../../src/backends/native/addon.js';
 import { expectError } from '../../helpers/errors.js';
 import { describeSteps } from '../training.js';
 import { MODELS, MODELS_REFUSED } from './model_programs.js';
+import { ORIGINS, ORIGINS_REFUSED } from './origin_programs.js';
 import { Bench, CAPTURED, lookUp, REFUSED, square, type Program } from './user_programs.js';
 
 async function numbersOf(result: unknown): Promise<unknown> {
@@ -62,7 +66,7 @@ describeSteps('Functions of users', () => {
   }
 
   describe('are captured with the numbers that they have op by op:', () => {
-    for (const [name, program] of Object.entries({ ...CAPTURED, ...MODELS })) {
+    for (const [name, program] of Object.entries({ ...CAPTURED, ...MODELS, ...ORIGINS })) {
       it(name, async () => {
         const [captured, plain] = [await run(program, true), await run(program, false)];
         expectClose(captured.results, plain.results, name);
@@ -74,7 +78,7 @@ describeSteps('Functions of users', () => {
   });
 
   describe('run op by op, and say why:', () => {
-    for (const [name, [program, reason]] of Object.entries({ ...REFUSED, ...MODELS_REFUSED })) {
+    for (const [name, [program, reason]] of Object.entries({ ...REFUSED, ...MODELS_REFUSED, ...ORIGINS_REFUSED })) {
       it(name, async () => {
         const isRandom = name.startsWith('random');
         const [captured, plain] = [await run(program, true), await run(program, false)];
@@ -121,101 +125,6 @@ describeSteps('Functions of users', () => {
     });
   });
 
-  describe('whose numbers change without emb.live', () => {
-    let warned: string[];
-    beforeEach(() => {
-      warned = [];
-      spyOn(console, 'warn').and.callFake((text: string) => void warned.push(text));
-    });
-
-    function growing(options?: emb.CaptureOptions): {
-      call: Captured;
-      setFactor(to: number): void;
-      at(): number[];
-      end(): void;
-    } {
-      let factor = 1;
-      const seen: number[] = [];
-      const x = tf.scalar(1);
-      const call = emb.capture((given: unknown) => tf.mul(given as tf.Tensor, factor), options);
-      return {
-        call,
-        setFactor: (to) => (factor = to),
-        at() {
-          const result = call(x) as tf.Tensor;
-          seen.push(result.dataSync()[0]!);
-          result.dispose();
-          return seen;
-        },
-        end() {
-          x.dispose();
-          call.dispose();
-        },
-      };
-    }
-
-    it('are told at the next comparison, with the call since which they may be others', () => {
-      const { call, setFactor, at, end } = growing();
-      for (let i = 0; i < 5; i++) at();
-      setFactor(2);
-      for (let i = 5; i < 16; i++) at();
-      // Calls 6 to 10 were replayed, the 11th is compared.
-      expect(warned.length).toBe(1);
-      expect(warned[0]).toMatch(/comparison at step 11 found that .+; since step 6 it may have given other numbers/);
-      expect(call.info.captured).toBeFalse();
-      end();
-    });
-
-    it('give right numbers from then on', () => {
-      const { setFactor, at, end } = growing();
-      for (let i = 0; i < 5; i++) at();
-      setFactor(2);
-      let seen: number[] = [];
-      for (let i = 5; i < 16; i++) seen = at();
-      expect(seen.slice(0, 5)).toEqual([1, 1, 1, 1, 1]);
-      expect(seen.slice(10)).toEqual([2, 2, 2, 2, 2, 2]);
-      end();
-    });
-
-    it('are told at once where each call is compared, and by verify', () => {
-      const always = growing({ check: 'always' });
-      for (let i = 0; i < 5; i++) always.at();
-      always.setFactor(2);
-      expect(always.at().at(-1)).toBe(2);
-      expect(warned[0]).toMatch(/step 6 found/);
-      for (let i = 6; i < 16; i++) always.at();
-      const verified = growing();
-      for (let i = 0; i < 5; i++) verified.at();
-      expect(verified.call.verify()).toBeTrue();
-      verified.setFactor(2);
-      expect(verified.call.verify()).toBeFalse();
-      expect(verified.at().at(-1)).toBe(2);
-      for (let i = 6; i < 16; i++) verified.at();
-      expect(warned.length).toBe(2);
-      always.end();
-      verified.end();
-    });
-
-    it('are told hundreds of calls later, where they are compared next', () => {
-      const { setFactor, at, end } = growing();
-      for (let i = 0; i < 600; i++) at();
-      setFactor(2);
-      for (let i = 600; i < 1001; i++) at();
-      expect(warned.length).toBe(1);
-      expect(warned[0]).toMatch(/comparison at step 669 found.+since step 521/);
-      end();
-    });
-
-    it('are errors with onlyCaptured', () => {
-      const { call, setFactor, at, end } = growing({ onlyCaptured: true });
-      for (let i = 0; i < 5; i++) at();
-      setFactor(2);
-      expectError(() => call.verify(), 'RuntimeError', 'onlyCaptured', /since step 6/);
-      expectError(() => at(), 'RuntimeError', 'onlyCaptured', /since step 6/);
-      end();
-    });
-  });
-
   it('leave variables, optimizers and tensors as they are when they are verified', async () => {
     const bench = new Bench();
     const table = bench.table(20, 4);
@@ -231,6 +140,31 @@ describeSteps('Functions of users', () => {
     expect(tf.memory().numTensors).toBe(numTensors);
     step.dispose();
     bench.dispose();
+  });
+
+  it('keep nothing alive that only their lives reach', async () => {
+    const graphs = loadAddon().graphCount();
+    class Trainer {
+      rate = 2;
+      readonly giveRate = (): number => this.rate;
+      readonly step = emb.capture((x: tf.Tensor) => tf.tidy(() => tf.mul(x, emb.live(this.giveRate))));
+    }
+    const ref = (() => {
+      const trainer = new Trainer();
+      const x = tf.scalar(1);
+      for (let i = 0; i < 6; i++) trainer.step(x).dispose();
+      expect(trainer.step.info.captured).toBeTrue();
+      x.dispose();
+      return new WeakRef(trainer);
+    })();
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    for (let tries = 0; tries < 50 && (ref.deref() !== undefined || loadAddon().graphCount() > graphs); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      collect();
+    }
+    expect(ref.deref()).toBeUndefined();
+    expect(loadAddon().graphCount()).toBe(graphs);
   });
 
   it('are parts of gradients and of other captured functions', async () => {
