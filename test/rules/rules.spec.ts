@@ -108,7 +108,8 @@ describe('update rules', () => {
   });
 
   it('step rows without ids where they move and are not lazy', () => {
-    const moving = (lazy: number): string[] => UPDATE_NAMES.filter((name) => stepsIdleRows(name, { ...NEUTRAL_HYPER, lazy }));
+    const moving = (lazy: number): string[] =>
+      UPDATE_NAMES.filter((name) => stepsIdleRows(name, { ...NEUTRAL_HYPER, lazy }));
     expect(moving(0).join(' ')).toBe(
       'adagradMomentum adam rmsprop rmspropMomentum rmspropCentered rmspropCenteredMomentum momentum amsgrad',
     );
