@@ -1,7 +1,8 @@
 /** Some rows of a data set, column by column: what files are read into, and what batches are cut from. */
 
-/** Numbers, or texts. */
-export type ColumnValues = Float32Array | Int32Array | readonly string[];
+/** Numbers, or texts; of columns that are learned from also those as they were read. */
+export type ColumnValues =
+  Float32Array | Int32Array | Float64Array | BigInt64Array | BigUint64Array | readonly unknown[];
 
 export interface Column {
   readonly values: ColumnValues;
@@ -48,9 +49,9 @@ export function sliceChunk(chunk: Chunk, start: number, end: number): Chunk {
 }
 
 /** An empty list of `count` values of the kind of these. */
-function roomFor(like: ColumnValues, count: number): NumberValues | string[] {
-  if (like instanceof Float32Array) return new Float32Array(count);
-  return like instanceof Int32Array ? new Int32Array(count) : [];
+function roomFor(like: ColumnValues, count: number): NumberValues | unknown[] {
+  if (!isNumbers(like)) return [];
+  return new (like.constructor as new (count: number) => NumberValues)(count);
 }
 
 function gatherColumn({ values, width, rowSplits }: Column, rows: Int32Array): Column {
@@ -86,11 +87,13 @@ export function gatherChunk(chunk: Chunk, rows: Int32Array): Chunk {
 function concatColumns(columns: readonly Column[]): Column {
   const { values: like, width, rowSplits: isRagged } = columns[0]!;
   const total = columns.reduce((sum, { values }) => sum + values.length, 0);
-  const values = roomFor(like, total);
+  // Files may hold the same column in different types: kept as they are, in a list.
+  const isAlike = isNumbers(like) && columns.every((each) => each.values.constructor === like.constructor);
+  const values = isAlike ? roomFor(like, total) : [];
   let at = 0;
   for (const each of columns) {
-    if (isNumbers(each.values)) (values as Float32Array).set(each.values as Float32Array, at);
-    else for (let i = 0; i < each.values.length; i++) (values as string[])[at + i] = each.values[i]!;
+    if (isAlike) (values as Float32Array).set(each.values as Float32Array, at);
+    else for (let i = 0; i < each.values.length; i++) (values as unknown[])[at + i] = each.values[i];
     at += each.values.length;
   }
   if (isRagged === null) return { values, width, rowSplits: null };

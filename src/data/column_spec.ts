@@ -2,6 +2,8 @@
 import { closestName } from '../base/closest_name.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { isRecord, readOptions } from '../base/options.js';
+import { checkColumn, classOf } from '../preprocessing/pipeline/column_form.js';
+import { checkMissing, maskName, takenBy, type Missing, type Taken } from '../preprocessing/pipeline/missing_values.js';
 
 /** What turns raw values into numbers: the classes of `emb.preprocessing`. */
 export interface Preprocessor {
@@ -51,7 +53,7 @@ export type ColumnType = ScalarType | 'ids' | ListType | Preprocessor;
 export interface ColumnArgs {
   type: ColumnType;
   /** What a missing value is read as; by default an error names its row. 'mask': 0, and a column NAME_mask of 1 and 0. */
-  missing?: 'error' | 'mask' | number | string | undefined;
+  missing?: Missing | undefined;
   /** The column in the file, where it has another name there. */
   column?: string | undefined;
   /** What is taken of a date: days since 1970, hour of the day (0 to 23), weekday (0: Monday) or month (1 to 12), in UTC. */
@@ -82,7 +84,7 @@ export interface ColumnSpec {
   /** Values of each row of a list; null: any number. */
   readonly length: number | null;
   readonly separator: string | null;
-  readonly missing: 'error' | 'mask' | number | string;
+  readonly missing: Missing;
   readonly part: DatePart;
 }
 
@@ -105,6 +107,13 @@ export function isPreprocessor(value: unknown): value is Preprocessor {
   if (value === null || typeof value !== 'object') return false;
   const { apply, getConfig } = value as Partial<Preprocessor>;
   return typeof apply === 'function' && typeof getConfig === 'function';
+}
+
+/** What the values of a column are, for what stands for those that are missing. */
+function takenOf({ item }: Pick<ColumnSpec, 'item'>, part: DatePart): Taken {
+  if (isPreprocessor(item)) return takenBy(item);
+  if (item === 'string') return 'texts';
+  return item === 'int' || (item === 'date' && part !== 'days') ? 'wholes' : 'numbers';
 }
 
 type ItemOfType = Pick<ColumnSpec, 'item' | 'isList' | 'length' | 'separator'>;
@@ -141,27 +150,25 @@ function readColumn(name: string, given: unknown): ColumnSpec {
   const isArgs = isRecord(given) && !isPreprocessor(given) && 'type' in given;
   const args = isArgs ? readOptions<ColumnArgs>(given, COLUMN_FIELDS, path) : { type: given as ColumnType };
   const item = readType(args.type, isArgs ? `${path}.type` : path);
-  const { missing = 'error', column = name, part = 'days' } = args;
+  const { missing = 'error' as Missing, column = name, part = 'days' } = args;
   if (typeof column !== 'string') throw new ArgumentTypeError(`${path}.column`, 'the name of a column', column);
   if (!PARTS.includes(part)) throw new ValueError(`${path}.part`, `one of ${PARTS.join(', ')}`, part);
   if (args.part !== undefined && item.item !== 'date') {
     throw new ValueError(`${path}.part`, "a column of type 'date'", described('one of another type'));
   }
-  if (typeof missing !== 'string' && typeof missing !== 'number') {
-    throw new ArgumentTypeError(`${path}.missing`, "'error', 'mask' or a value", missing);
-  }
-  if (typeof missing === 'string' && missing !== 'error' && missing !== 'mask') {
-    const isText = item.item === 'string' || isPreprocessor(item.item);
-    if (!isText) throw new ValueError(`${path}.missing`, "'error', 'mask' or a number", missing);
+  checkMissing(missing, takenOf(item, part), `${path}.missing`);
+  const isOutside =
+    typeof missing === 'number' && (item.item === 'int' || item.item === 'date') && missing !== (missing | 0);
+  if (isOutside && takenOf(item, part) === 'wholes')
+    throw new ValueError(`${path}.missing`, 'a whole number of int32', missing);
+  if (classOf(item.item) !== null) {
+    checkColumn(item.item as Preprocessor, item.isList ? item.length : 1, isArgs ? `${path}.type` : path);
   }
   if (missing === 'mask' && item.length !== null) {
     throw new ValueError(`${path}.missing`, "'error' or a value for lists of one length", missing);
   }
   return { name, source: column, ...item, missing, part };
 }
-
-/** The name of the column that tells which values were there. */
-export const maskName = (name: string): string => `${name}_mask`;
 
 function readLabels(value: unknown): string[] {
   if (value === undefined) return [];

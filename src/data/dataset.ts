@@ -6,11 +6,11 @@ import { checkCount, readOptions } from '../base/options.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { input } from '../layers/ragged_input.js';
 import { readCells } from '../preprocessing/cells/cells.js';
-import { Normalization } from '../preprocessing/normalization.js';
-import { TextVectorization } from '../preprocessing/text_vectorization.js';
+import { columnForm, isLearned, type ColumnForm } from '../preprocessing/pipeline/column_form.js';
+import { maskName } from '../preprocessing/pipeline/missing_values.js';
 import type { Chunk, Column } from './chunk.js';
-import { isPreprocessor, maskName, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
-import { encodeChunk, preprocessorCells } from './encoded_column.js';
+import { isPreprocessor, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
+import { encodeChunk, isOwn, learnedCells, learnedColumns } from './encoded_column.js';
 import { cellsOf, type RawChunk } from './raw_column.js';
 import {
   batchRows,
@@ -54,13 +54,22 @@ export interface BatchOptions {
   dropRemainder?: boolean | undefined;
 }
 
+/** What is read of the rows. */
+interface Reading {
+  chunkOf(raw: RawChunk): Chunk;
+  /** Whether the rows are learned from: those that the next reading gives. */
+  readonly isLearning: boolean;
+}
+
 /** The rows of a data set after some operations. */
 interface Stream {
   /** Rows, or batches; null: not known. */
   size(): number | null;
-  open(): Chunks;
+  open(reading: Reading): Chunks;
   /** Rows of a batch; null: elements are rows. */
   readonly batchSize: number | null;
+  /** Whether a reading comes to no end. */
+  readonly isEndless: boolean;
   /** Whether two readings give the rows in the same order. */
   readonly isOrdered: boolean;
 }
@@ -82,8 +91,9 @@ function tensorOf({ values, width, rowSplits }: Column, count: number): tf.Tenso
 }
 
 function rowValue({ values, width, rowSplits }: Column, row: number): FeatureValue {
-  if (rowSplits !== null) return values.slice(rowSplits[row], rowSplits[row + 1]);
-  return width === 1 ? values[row]! : values.slice(row * width, (row + 1) * width);
+  const all = values as Float32Array | readonly string[];
+  if (rowSplits !== null) return all.slice(rowSplits[row], rowSplits[row + 1]);
+  return width === 1 ? all[row]! : all.slice(row * width, (row + 1) * width);
 }
 
 /**
@@ -101,6 +111,7 @@ function rowValue({ values, width, rowSplits }: Column, row: number): FeatureVal
 export class Dataset implements AsyncIterable<DatasetElement> {
   readonly #facts: DatasetFacts;
   readonly #stream: Stream;
+  readonly #reading: Reading;
   /** Those of the features, which each row is made of. */
   readonly #names: readonly string[];
 
@@ -114,11 +125,13 @@ export class Dataset implements AsyncIterable<DatasetElement> {
     this.#stream = stream ?? {
       size: () => source.size,
       batchSize: null,
+      isEndless: false,
       isOrdered: true,
-      async *open() {
-        for await (const raw of source.open()) if (raw.count > 0) yield encodeChunk(raw, declaration, naValues);
+      async *open({ chunkOf }) {
+        for await (const raw of source.open()) if (raw.count > 0) yield chunkOf(raw);
       },
     };
+    this.#reading = { chunkOf: (raw) => encodeChunk(raw, declaration, naValues), isLearning: false };
   }
 
   /** Number of rows or, after `batch`, of batches; null where it is not known before all are read. */
@@ -185,11 +198,11 @@ export class Dataset implements AsyncIterable<DatasetElement> {
     let reading = 0;
     return this.#with({
       isOrdered: false,
-      open: () => {
-        const stream = reading++;
+      open: (rows) => {
+        const stream = rows.isLearning ? reading : reading++;
         const draw = given === null ? null : randomAt(given, stream);
         let drawn = 0;
-        return shuffleRows(open(), size, draw === null ? Math.random : () => draw(drawn++));
+        return shuffleRows(open(rows), size, draw === null ? Math.random : () => draw(drawn++));
       },
     });
   }
@@ -215,7 +228,7 @@ export class Dataset implements AsyncIterable<DatasetElement> {
     return this.#with({
       batchSize: size,
       size: this.#sized((rows) => (drops ? Math.floor(rows / size) : Math.ceil(rows / size))),
-      open: () => batchRows(open(), size, drops),
+      open: (reading) => batchRows(open(reading), size, drops),
     });
   }
 
@@ -231,10 +244,11 @@ export class Dataset implements AsyncIterable<DatasetElement> {
     const { open } = this.#stream;
     return this.#with({
       size: this.#sized((count) => (count === 0 ? 0 : times === Infinity ? null : count * times)),
-      async *open() {
+      isEndless: times === Infinity || (times > 0 && this.#stream.isEndless),
+      async *open(reading) {
         for (let i = 0; i < times; i++) {
           let isEmpty = true;
-          for await (const chunk of open()) {
+          for await (const chunk of open(reading)) {
             isEmpty = false;
             yield chunk;
           }
@@ -257,7 +271,7 @@ export class Dataset implements AsyncIterable<DatasetElement> {
   prefetch(count: number): Dataset {
     const ahead = checkCount(count, 'count', 0);
     const { open } = this.#stream;
-    return this.#with({ open: () => (ahead === 0 ? open() : readAhead(open(), ahead)) });
+    return this.#with({ open: (reading) => (ahead === 0 ? open(reading) : readAhead(open(reading), ahead)) });
   }
 
   /**
@@ -274,7 +288,8 @@ export class Dataset implements AsyncIterable<DatasetElement> {
     const { open, batchSize } = this.#stream;
     return this.#with({
       size: this.#sized((size) => Math.min(size, taken)),
-      open: () => (batchSize === null ? takeRows(open(), taken) : firstChunks(open(), taken)),
+      isEndless: false,
+      open: (reading) => (batchSize === null ? takeRows : firstChunks)(open(reading), taken),
     });
   }
 
@@ -292,7 +307,7 @@ export class Dataset implements AsyncIterable<DatasetElement> {
     const { open, batchSize } = this.#stream;
     return this.#with({
       size: this.#sized((size) => Math.max(0, size - skipped)),
-      open: () => (batchSize === null ? skipRows(open(), skipped) : laterChunks(open(), skipped)),
+      open: (reading) => (batchSize === null ? skipRows : laterChunks)(open(reading), skipped),
     });
   }
 
@@ -327,9 +342,9 @@ export class Dataset implements AsyncIterable<DatasetElement> {
           for (let row = 0; row < size; row++) if (chosen(row) === isFirst) count += 1;
           return count;
         }),
-        open: () => {
+        open: (reading) => {
           const chosen = chance();
-          return chooseRows(open(), (row) => chosen(row) === isFirst);
+          return chooseRows(open(reading), (row) => chosen(row) === isFirst);
         },
       });
     return [of(true), of(false)];
@@ -355,7 +370,7 @@ export class Dataset implements AsyncIterable<DatasetElement> {
     const { open } = this.#stream;
     return this.#with({
       size: this.#sized((size) => Math.ceil((size - worker) / workers)),
-      open: () => chooseRows(open(), (row) => row % workers === worker),
+      open: (reading) => chooseRows(open(reading), (row) => row % workers === worker),
     });
   }
 
@@ -373,15 +388,15 @@ export class Dataset implements AsyncIterable<DatasetElement> {
     const symbols: Record<string, tf.SymbolicTensor> = {};
     for (const spec of this.#features()) {
       const { name, item, isList, length, part } = spec;
-      if (item === 'string') {
+      const made = isPreprocessor(item) ? formOf(item, spec) : null;
+      if (item === 'string' || made?.dtype === 'string') {
         const note = `Give it an object of emb.preprocessing: columns: {${name}: new emb.preprocessing.StringLookup()}.`;
         throw new ValueError(`columns.${name}`, 'numbers for the inputs of a model', described('strings'), note);
       }
-      const made = isPreprocessor(item) ? formOf(item, name) : null;
-      const isFloat = made?.isFloat ?? (item === 'float' || (item === 'date' && part === 'days'));
-      const isRagged = (isList && length === null) || made?.width === null;
-      const shape = [isRagged ? null : (length ?? made?.width ?? 1)];
-      symbols[name] = input({ shape, ragged: isRagged, dtype: isFloat ? 'float32' : 'int32', name });
+      const isFloat = item === 'float' || (item === 'date' && part === 'days');
+      const dtype = made?.dtype ?? (isFloat ? 'float32' : 'int32');
+      const form = made ?? { length: isList ? length : 1, isRagged: isList && length === null };
+      symbols[name] = input({ shape: [form.length], ragged: form.isRagged, dtype, name });
       if (hasMask(spec)) symbols[maskName(name)] = input({ shape: [1], name: maskName(name) });
     }
     return symbols;
@@ -389,8 +404,9 @@ export class Dataset implements AsyncIterable<DatasetElement> {
 
   /**
    * Returns the features as a Pipeline takes them, which turns rows of the same columns into the same inputs when the
-   * model serves: it shares the objects of `emb.preprocessing`, and is saved with a model as `model.pipeline`. Throws
-   * ValueError for columns of strings, dates and lists of one length, which a pipeline does not read.
+   * model serves: by the names that columns have in the data, with the same values for what is missing. It shares the
+   * objects of `emb.preprocessing`, and is saved with a model as `model.pipeline`. Throws ValueError for columns of
+   * strings, dates and lists of one length, which a pipeline does not read.
    *
    * @returns The `columns` of a Pipeline.
    *
@@ -398,7 +414,7 @@ export class Dataset implements AsyncIterable<DatasetElement> {
    * model.pipeline = new emb.preprocessing.Pipeline({ columns: dataset.pipelineColumns() });
    */
   pipelineColumns(): Readonly<Record<string, never>> {
-    const columns = this.#features().map(({ name, item, isList, length }): [string, unknown] => {
+    const columns = this.#features().map(({ name, source, item, isList, length, missing }): [string, unknown] => {
       if (item === 'string' || item === 'date' || length !== null) {
         const received = described(length === null ? `a column of type ${item as string}` : 'lists of one length');
         throw new ValueError(
@@ -407,40 +423,53 @@ export class Dataset implements AsyncIterable<DatasetElement> {
           received,
         );
       }
-      return [name, isList ? { list: item } : item];
+      const type = isList ? { list: item } : item;
+      return [name, source === name && missing === 'error' ? type : { type, column: source, missing }];
     });
     // Of any type that a pipeline asks for: it checks them itself.
     return Object.fromEntries(columns) as Record<string, never>;
   }
 
   /**
-   * Learns the vocabularies, bins and the like of the columns' objects of `emb.preprocessing` that have none yet, from all
-   * rows of the source. Call it on the rows to train on.
+   * Learns the vocabularies, bins and the like of the columns' objects of `emb.preprocessing` that have none yet, from the
+   * rows that this data set gives, after `split`, `take` and the like: call it on those to train on.
    *
    * @returns This.
-   * @throws What `adapt` of the objects throws, and what reading the rows does.
+   * @throws What `adapt` of the objects throws, and what reading the rows does; ValueError for rows without end.
    *
    * @example
    * const dataset = await emb.data.fromCsv('train.csv', {columns: {city: new emb.preprocessing.StringLookup()}}).adapt();
    */
   async adapt(): Promise<this> {
-    const { declaration, source, naValues } = this.#facts;
+    const { declaration, naValues } = this.#facts;
     // Columns may share an object, which learns of all of them.
     const learners = new Map<Preprocessor, Learner>();
     const learning = declaration.columns.flatMap((spec) => {
       const { item } = spec;
-      if (!isPreprocessor(item) || !isUnfitted(item)) return [];
+      if (!isPreprocessor(item) || !isUnlearned(item)) return [];
       const learner = learners.get(item) ?? item.learner?.() ?? null;
       if (learner === null) return [];
       learners.set(item, learner);
       return [{ spec, learner }];
     });
     if (learning.length === 0) return this;
-    for await (const raw of source.open()) {
+    if (this.#stream.isEndless) {
+      const note = 'Call adapt before repeat, or on rows that take has counted.';
+      throw new ValueError('adapt', 'rows that come to an end', described('rows repeated without end'), note);
+    }
+    const reading: Reading = {
+      isLearning: true,
+      chunkOf: (raw) => ({
+        count: raw.count,
+        columns: new Map(learning.flatMap(({ spec }) => learnedColumns(cellsOf(spec, raw, naValues)))),
+      }),
+    };
+    for await (const { columns } of this.#stream.open(reading)) {
       for (const { spec, learner } of learning) {
-        const { values, missing } = preprocessorCells(cellsOf(spec, raw, naValues));
-        const known = missing === null ? values : Array.from(values).filter((_, i) => missing[i] === 0);
-        if (known.length > 0) learner.take(readCells(known) as never, true);
+        const cells = learnedCells(spec, columns);
+        // An object of the caller's takes values one by one.
+        const taken = isOwn(spec.item as Preprocessor) || cells === null ? cells : readCells(cells.flat);
+        if (taken !== null) learner.take(taken as never, true);
       }
     }
     for (const learner of learners.values()) learner.end();
@@ -454,7 +483,7 @@ export class Dataset implements AsyncIterable<DatasetElement> {
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<DatasetElement> {
     const isBatched = this.#stream.batchSize !== null;
-    for await (const chunk of this.#stream.open()) {
+    for await (const chunk of this.#stream.open(this.#reading)) {
       if (isBatched) yield this.#batchOf(chunk);
       else for (let row = 0; row < chunk.count; row++) yield this.#element(chunk, (column) => rowValue(column, row));
     }
@@ -541,25 +570,22 @@ type Learner = NonNullable<ReturnType<NonNullable<Preprocessor['learner']>>>;
 
 const hasMask = ({ missing, isList }: ColumnSpec): boolean => missing === 'mask' && !isList;
 
-/** What a preprocessor gives for each value: `width` numbers, or any number of them (null). */
-function formOf(item: Preprocessor, name: string): { width: number | null; isFloat: boolean } {
-  if (item instanceof Normalization) return { width: 1, isFloat: true };
-  const { width = null, outputMode } = item as { width?: number | null; outputMode?: string };
-  if (width !== null) {
-    if (width > 0 && !isUnfitted(item)) return { width, isFloat: true };
-    const note = 'Call adapt() first: its vectors have no length yet.';
-    throw new RuntimeError(`columns.${name}`, 'an object that has adapted', described('one that has not'), note);
-  }
-  const isText = item instanceof TextVectorization && outputMode === 'int';
-  return { width: isText ? item.outputSequenceLength : 1, isFloat: false };
+/** What a preprocessor makes of a column; one of the caller's: numbers, or vectors of its `width`. */
+function formOf(item: Preprocessor, { name, isList, length }: ColumnSpec): ColumnForm {
+  const rowLength = isList ? length : 1;
+  if (isOwn(item)) return columnForm(item, rowLength, `columns.${name}`);
+  const { width = null } = item as { width?: number | null };
+  if (width === null) return { dtype: 'int32', length: rowLength, isRagged: rowLength === null };
+  return { dtype: 'float32', length: rowLength === null ? null : rowLength * width, isRagged: rowLength === null };
 }
 
 /** Fields of configs that are null before `adapt`. */
 const LEARNED = ['vocabulary', 'binBoundaries', 'mean'];
 
-function isUnfitted(preprocessor: Preprocessor): boolean {
-  if (typeof preprocessor.adapt !== 'function') return false;
-  const config = preprocessor.getConfig() as Record<string, unknown>;
+function isUnlearned(item: Preprocessor): boolean {
+  if (isOwn(item)) return !isLearned(item);
+  if (typeof item.adapt !== 'function') return false;
+  const config = item.getConfig() as Record<string, unknown>;
   return LEARNED.some((field) => field in config && config[field] === null);
 }
 

@@ -1,36 +1,53 @@
 /** Columns as they were read, turned into what batches are made of. */
+import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
-import { splitsOfLengths } from '../ids/row_splits.js';
-import { CategoryEncoding } from '../preprocessing/category_encoding.js';
-import { Discretization } from '../preprocessing/discretization.js';
-import { IntegerLookup } from '../preprocessing/integer_lookup.js';
-import { Normalization } from '../preprocessing/normalization.js';
+import type { RaggedTensor } from '../ids/ragged_tensor.js';
+import type { Cells as PreprocessingCells } from '../preprocessing/cells/cells.js';
+import { classOf, columnContainer, columnForm, CLASSES } from '../preprocessing/pipeline/column_form.js';
+import {
+  maskName,
+  maskOf,
+  presentSplits,
+  presentValues,
+  spreadRows,
+  spreadSplits,
+  takenBy,
+} from '../preprocessing/pipeline/missing_values.js';
 import { TextVectorization } from '../preprocessing/text_vectorization.js';
 import type { Chunk, Column, ColumnValues } from './chunk.js';
-import { isPreprocessor, maskName, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
+import { isPreprocessor, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
 import {
   cellsOf,
   datesOf,
+  exactNumbersOf,
   floatsOf,
   intsOf,
   missingError,
-  numbersOf,
   stringsOf,
   type Cells,
   type Known,
   type RawChunk,
 } from './raw_column.js';
 
-type Numbers = Float32Array | Int32Array;
+/** An object of `emb.preprocessing`, by what a column asks of it. */
+interface OwnObject extends Preprocessor {
+  applyCells(cells: PreprocessingCells): unknown;
+}
 
-/** Those whose values are numbers, also where a file holds texts. */
-const OF_NUMBERS = [IntegerLookup, Discretization, CategoryEncoding, Normalization];
+/** Whether an object is one of `emb.preprocessing` as it is, no class of the caller's with an `apply` of its own. */
+export function isOwn(item: Preprocessor): item is OwnObject {
+  const name = classOf(item);
+  return name !== null && (item.apply as unknown) === CLASSES[name].prototype.apply;
+}
 
-/** What a preprocessor is given, with a value in the place of a missing one. */
-export function preprocessorCells(cells: Cells): Known<ArrayLike<unknown>> {
-  const { spec } = cells;
-  const isOfNumbers = OF_NUMBERS.some((each) => spec.item instanceof each);
-  return filled<ArrayLike<unknown>>(cells, isOfNumbers ? numbersOf(cells) : rawOf(cells));
+/** Values of a column, and where each lies. */
+interface Values {
+  readonly values: ArrayLike<unknown>;
+  readonly rowSplits: Int32Array | null;
+  /** Rows without a value, which `values` leave out; null: none. */
+  readonly missing: Uint8Array | null;
+  /** By the place of a value among `values`: its place among all. */
+  placeOf(position: number): number;
 }
 
 /** Texts, or numbers as the file has them. */
@@ -38,17 +55,33 @@ function rawOf(cells: Cells): Known<ArrayLike<unknown>> {
   let place = 0;
   while (place < cells.values.length && (cells.values[place] ?? null) === null) place++;
   const first = cells.values[place];
-  return typeof first === 'number' || typeof first === 'bigint' ? numbersOf(cells) : stringsOf(cells);
+  return typeof first === 'number' || typeof first === 'bigint' ? exactNumbersOf(cells) : stringsOf(cells);
 }
 
-/** Puts the value that the column names in the place of missing ones; throws where it names none. */
+/** What a preprocessor is given: values that are there, or those that the column names for missing ones. */
+function valuesFor(item: Preprocessor, cells: Cells): Values {
+  const taken = takenBy(item);
+  const read = taken === 'texts' ? stringsOf : taken === 'either' ? rawOf : exactNumbersOf;
+  const { values, missing } = filled<ArrayLike<unknown>>(cells, read(cells));
+  const { rowSplits } = cells;
+  if (missing === null) return { values, rowSplits, missing, placeOf: (position) => position };
+  const there = Array.from(missing.keys()).filter((place) => missing[place] === 0);
+  return {
+    values: presentValues(values, missing),
+    rowSplits: rowSplits === null ? null : presentSplits(rowSplits, missing),
+    missing: rowSplits === null ? missing : null,
+    placeOf: (position) => there[position]!,
+  };
+}
+
+/** The value that the column names in the place of missing ones; throws where it names none. */
 function filled<T extends ArrayLike<unknown>>(cells: Cells, known: Known<T>): Known<T> {
   const { missing } = known;
   const { missing: value } = cells.spec;
   if (missing === null || value === 'mask') return known;
-  const values = ArrayBuffer.isView(known.values)
-    ? (known.values as unknown as Numbers).slice()
-    : Array.from(known.values);
+  const isTyped = ArrayBuffer.isView(known.values) && typeof value === 'number';
+  const isWide = known.values instanceof BigInt64Array || known.values instanceof BigUint64Array;
+  const values = isTyped && !isWide ? (known.values as unknown as Float32Array).slice() : Array.from(known.values);
   for (let i = 0; i < missing.length; i++) {
     if (missing[i] === 0) continue;
     if (value === 'error') throw missingError(cells, i);
@@ -57,94 +90,166 @@ function filled<T extends ArrayLike<unknown>>(cells: Cells, known: Known<T>): Kn
   return { values: values as unknown as T, missing: null };
 }
 
-/** Values that were there, `width` for each of them; rows of their own where an object makes rows of values. */
-interface Encoded extends Known<ColumnValues> {
+/** The values of a column that an object learns from, by its name, and which rows have one, by that of its mask. */
+export function learnedColumns(cells: Cells): [name: string, column: Column][] {
+  const { spec } = cells;
+  const { values, rowSplits, missing } = valuesFor(spec.item as Preprocessor, cells);
+  const known = values as ColumnValues;
+  if (rowSplits !== null && spec.length === null) return [[spec.name, { values: known, width: 0, rowSplits }]];
+  if (rowSplits !== null) ofLength(cells, rowSplits, spec.length!);
+  const all = missing === null ? known : spreadRows(known, 1, missing);
+  const column = { values: all, width: spec.length ?? 1, rowSplits: null };
+  if (spec.missing !== 'mask') return [[spec.name, column]];
+  const mask = { values: maskOf(cells.values.length, missing), width: 1, rowSplits: null };
+  return [
+    [spec.name, column],
+    [maskName(spec.name), mask],
+  ];
+}
+
+/** Such a column of some rows as an object takes it; null: there are no values. */
+export function learnedCells(spec: ColumnSpec, columns: Chunk['columns']): PreprocessingCells | null {
+  const { values: all, width, rowSplits } = columns.get(spec.name)!;
+  const mask = columns.get(maskName(spec.name))?.values as Float32Array | undefined;
+  const hasMask = spec.missing === 'mask' && !spec.isList;
+  const values = hasMask
+    ? presentValues(
+        all,
+        Uint8Array.from(mask!, (each) => 1 - each),
+      )
+    : all;
+  return values.length === 0 ? null : cellsFor(values, rowSplits === null ? width : null, rowSplits);
+}
+
+function cellsFor(
+  values: ArrayLike<unknown>,
+  length: number | null,
+  rowSplits: Int32Array | null,
+  places?: PreprocessingCells['places'],
+): PreprocessingCells {
+  const container = columnContainer(values.length, length, rowSplits);
+  return { flat: values, count: values.length, isFloat32: values instanceof Float32Array, container, places };
+}
+
+/** What is made of a column: `width` numbers for each row, or rows of any length. */
+interface Encoded {
+  readonly values: ColumnValues;
   readonly width: number;
   readonly rowSplits: Int32Array | null;
+  /** Rows that had no value; null: none. */
+  readonly missing: Uint8Array | null;
 }
 
-/** Rows of numbers, all of one length or, ragged, of any. */
-function rowsOf(rows: readonly (readonly number[])[], isRagged: boolean, isFloat: boolean): Omit<Encoded, 'missing'> {
-  const values = isFloat ? Float32Array.from(rows.flat()) : Int32Array.from(rows.flat());
-  if (!isRagged) return { values, width: rows[0]?.length ?? 1, rowSplits: null };
-  return { values, width: 0, rowSplits: splitsOfLengths(rows.map(({ length }) => length)) };
-}
-
-/** What a preprocessor makes of the values: a number for each, a vector for each, or rows of numbers. */
-function applied(preprocessor: Preprocessor, cells: Cells): Encoded {
-  const { values, missing } = preprocessorCells(cells);
-  const { name } = cells.spec;
-  const isText = preprocessor instanceof TextVectorization && preprocessor.outputMode === 'int';
-  if (isText && !preprocessor.ragged && preprocessor.outputSequenceLength === null) {
+/** What one of our objects makes of a column. */
+function applied(item: OwnObject, cells: Cells): Encoded {
+  const { spec } = cells;
+  const path = `columns.${spec.name}`;
+  const isPadded = item instanceof TextVectorization && item.outputMode === 'int';
+  if (isPadded && !item.ragged && item.outputSequenceLength === null) {
     const expected = 'a TextVectorization with ragged: true or outputSequenceLength';
-    throw new ValueError(`columns.${name}`, expected, described('one that pads as the batch needs'));
+    throw new ValueError(path, expected, described('one that pads as the batch needs'));
   }
-  const result = preprocessor.apply(values as never);
-  if (result instanceof Int32Array || result instanceof Float32Array) {
-    return { values: result, width: 1, rowSplits: null, missing };
-  }
-  const list: unknown = result;
-  if (Array.isArray(list) && list.every((each) => typeof each === 'number')) {
-    return { values: Int32Array.from(list), width: 1, rowSplits: null, missing };
-  }
-  if (Array.isArray(list) && list.every((each) => Array.isArray(each))) {
-    return { ...rowsOf(list as number[][], isText && preprocessor.ragged, !isText), missing };
-  }
-  throw new RuntimeError(`columns.${name}`, 'an object of emb.preprocessing that gives numbers', result);
+  const { values, rowSplits, missing, placeOf } = valuesFor(item, cells);
+  const length = spec.isList ? spec.length : 1;
+  if (rowSplits !== null && length !== null) ofLength(cells, rowSplits, length);
+  const places = { argument: path, at: (position: number) => `in ${cells.rowOf(placeOf(position))}` };
+  const result = item.applyCells(cellsFor(values, length, rowSplits, places));
+  const made = madeOf(result);
+  // Texts of no value say no more that they are some.
+  const isText = columnForm(item, length, path).dtype === 'string';
+  const all = isText && made.values.length === 0 ? [] : made.values;
+  if (missing === null) return { ...made, values: all, missing };
+  if (made.rowSplits !== null) return { ...made, rowSplits: spreadSplits(made.rowSplits, missing), missing };
+  return { ...made, values: spreadRows(all, made.width, missing), missing };
 }
 
+/** Results of our objects as values and splits. */
+function madeOf(result: unknown): Omit<Encoded, 'missing'> {
+  if (result instanceof tf.Tensor) {
+    const values = result.dataSync() as unknown as ColumnValues;
+    const width = result.shape[1]!;
+    result.dispose();
+    return { values, width, rowSplits: null };
+  }
+  // Ragged rows, of texts too.
+  const { values, rowSplits } = result as RaggedTensor;
+  return { values, width: 0, rowSplits };
+}
+
+/** What an object of the caller's makes of values: a number for each, or a vector for each. */
+function appliedOther(item: Preprocessor, cells: Cells): Encoded {
+  const { values, rowSplits, missing } = valuesFor(item, cells);
+  const path = `columns.${cells.spec.name}`;
+  const result: unknown = item.apply(values as never);
+  const isTyped = result instanceof Int32Array || result instanceof Float32Array;
+  const list = isTyped ? Array.from(result) : result;
+  const isList = Array.isArray(list) && list.length === values.length;
+  const { width: declared = null } = item as { width?: number | null };
+  const made = (rows: number[], width: number): Encoded => {
+    const isFloat = result instanceof Float32Array || declared !== null;
+    if (!isFloat && rows.some((each) => each !== (each | 0))) {
+      throw new RuntimeError(path, 'whole numbers of int32, or vectors of `width`', result);
+    }
+    const all = isFloat ? Float32Array.from(rows) : Int32Array.from(rows);
+    const spread = missing === null ? all : spreadRows(all, width, missing);
+    if (rowSplits === null) return { values: spread, width, rowSplits, missing };
+    if (width !== 1) throw new ValueError(path, 'an object that gives one number for each', described('vectors'));
+    const { length } = cells.spec;
+    if (length !== null) ofLength(cells, rowSplits, length);
+    return { values: all, width: length ?? 0, rowSplits: length === null ? rowSplits : null, missing: null };
+  };
+  if (isList && list.every((each) => typeof each === 'number')) return made(list, 1);
+  const width = declared ?? (list as unknown[][] | undefined)?.[0]?.length ?? 0;
+  const isRows = isList && list.every((each) => Array.isArray(each) && each.length === width);
+  if (isRows && width > 0) return made((list as number[][]).flat(), width);
+  throw new RuntimeError(path, 'an object of emb.preprocessing that gives numbers', result);
+}
+
+/** What is made of a column by its type, or by an object. */
 function valuesOf(cells: Cells): Encoded {
-  const { item } = cells.spec;
-  if (isPreprocessor(item)) return applied(item, cells);
+  const { item, length } = cells.spec;
+  if (isPreprocessor(item)) return isOwn(item) ? applied(item, cells) : appliedOther(item, cells);
   const read: Record<'float' | 'int' | 'string' | 'date', (cells: Cells) => Known<ColumnValues>> = {
     float: floatsOf,
     int: intsOf,
     string: stringsOf,
     date: datesOf,
   };
-  return { ...filled<ColumnValues>(cells, read[item](cells)), width: 1, rowSplits: null };
-}
-
-/** Leaves missing values out of their rows. */
-function withoutMissing(values: ColumnValues, rowSplits: Int32Array, missing: Uint8Array): [ColumnValues, Int32Array] {
-  const kept = (values as Numbers).filter((_, i) => missing[i] === 0);
-  const splits = new Int32Array(rowSplits.length);
-  let left = 0;
-  for (let row = 0, place = 0; row + 1 < rowSplits.length; row++) {
-    for (; place < rowSplits[row + 1]!; place++) if (missing[place] === 0) left += 1;
-    splits[row + 1] = left;
+  const { values, missing } = filled<ColumnValues>(cells, read[item](cells));
+  const { rowSplits } = cells;
+  if (rowSplits === null) return { values, width: 1, rowSplits, missing };
+  if (length !== null) {
+    ofLength(cells, rowSplits, length);
+    return { values, width: length, rowSplits: null, missing: null };
   }
-  return [kept, splits];
+  if (missing === null) return { values, width: 0, rowSplits, missing };
+  return {
+    values: presentValues(values, missing),
+    width: 0,
+    rowSplits: presentSplits(rowSplits, missing),
+    missing: null,
+  };
 }
 
 function ofLength(cells: Cells, rowSplits: Int32Array, length: number): void {
   for (let row = 0; row + 1 < rowSplits.length; row++) {
     const count = rowSplits[row + 1]! - rowSplits[row]!;
     if (count === length) continue;
-    const where = count > 0 ? cells.rowOf(rowSplits[row]!) : `row ${row + 1} of those read`;
-    throw new ValueError(`columns.${cells.spec.name}`, `lists of ${length} values`, described(`${count} in ${where}`));
+    throw new ValueError(
+      `columns.${cells.spec.name}`,
+      `lists of ${length} values`,
+      described(`${count} in ${cells.wordsOf(row)}`),
+    );
   }
 }
 
 function encoded(cells: Cells): [name: string, column: Column][] {
   const { spec } = cells;
-  const { values, missing, width, rowSplits: own } = valuesOf(cells);
-  const { rowSplits } = cells;
-  if (rowSplits === null) {
-    const column: [string, Column] = [spec.name, { values, width, rowSplits: own }];
-    if (spec.missing !== 'mask') return [column];
-    const mask = Float32Array.from({ length: cells.values.length }, (_, i) => 1 - (missing?.[i] ?? 0));
-    return [column, [maskName(spec.name), { values: mask, width: 1, rowSplits: null }]];
-  }
-  if (width !== 1) {
-    throw new ValueError(`columns.${spec.name}`, 'an object that gives one number for each', described('vectors'));
-  }
-  if (spec.length !== null) {
-    ofLength(cells, rowSplits, spec.length);
-    return [[spec.name, { values, width: spec.length, rowSplits: null }]];
-  }
-  const [kept, splits] = missing === null ? [values, rowSplits] : withoutMissing(values, rowSplits, missing);
-  return [[spec.name, { values: kept, width: 0, rowSplits: splits }]];
+  const { values, missing, width, rowSplits } = valuesOf(cells);
+  const column: [string, Column] = [spec.name, { values, width, rowSplits }];
+  if (spec.missing !== 'mask' || spec.isList) return [column];
+  const mask = maskOf(cells.values.length, missing);
+  return [column, [maskName(spec.name), { values: mask, width: 1, rowSplits: null }]];
 }
 
 /** The columns of a declaration, by their names in it. */

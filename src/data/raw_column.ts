@@ -1,6 +1,7 @@
 /** Columns as files and arrays hold them, and their values as numbers or texts. */
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { rowOf as rowOfEntry } from '../ids/row_splits.js';
+import { FLOAT32_WHOLE_MAX } from '../ids/whole_ids.js';
 import type { ColumnSpec, DatePart } from './column_spec.js';
 
 /** Values of some rows as they were read. */
@@ -34,6 +35,8 @@ export interface Cells {
   readonly naValues: ReadonlySet<string>;
   /** The row of the value at a place, in words. */
   rowOf(place: number): string;
+  /** A row of these, in words. */
+  wordsOf(row: number): string;
 }
 
 /** Values that were there, and which were not. */
@@ -81,9 +84,9 @@ export function cellsOf(spec: ColumnSpec, chunk: RawChunk, naValues: ReadonlySet
     rowSplits = splits;
   }
   const splits = rowSplits;
-  const rowOf = (place: number): string =>
-    inWords(chunk.first + (splits === null ? place : rowOfEntry(splits, place)), chunk.where);
-  return { spec, values, rowSplits, isText: raw.isText, naValues, rowOf };
+  const wordsOf = (row: number): string => inWords(chunk.first + row, chunk.where);
+  const rowOf = (place: number): string => wordsOf(splits === null ? place : rowOfEntry(splits, place));
+  return { spec, values, rowSplits, isText: raw.isText, naValues, rowOf, wordsOf };
 }
 
 /** Marks values as missing. */
@@ -150,6 +153,23 @@ export function numbersOf(cells: Cells): Known<Float64Array> {
   return { values: numbers, missing: marks.marks };
 }
 
+/** All values as exactly as they came: those of 64 bits stay such. */
+export function exactNumbersOf(cells: Cells): Known<ArrayLike<unknown>> {
+  const { values } = cells;
+  if (values instanceof Int32Array || values instanceof BigInt64Array || values instanceof BigUint64Array) {
+    return { values, missing: null };
+  }
+  if (values instanceof Float32Array) return floatsOf(cells);
+  const isWide = (value: unknown): value is bigint => typeof value === 'bigint' && BigInt(Number(value)) !== value;
+  if (!Array.isArray(values) || !values.some(isWide)) return numbersOf(cells);
+  const { values: rounded, missing } = numbersOf(cells);
+  const exact = Array.from(rounded, (number, i) => (isWide(values[i]) ? values[i] : number));
+  const fits = exact.every((each) =>
+    typeof each === 'number' ? Number.isSafeInteger(each) : BigInt.asIntN(64, each) === each,
+  );
+  return { values: fits ? BigInt64Array.from(exact, BigInt) : exact, missing };
+}
+
 /** All values as float32. */
 export function floatsOf(cells: Cells): Known<Float32Array> {
   const { values } = cells;
@@ -169,6 +189,7 @@ export function floatsOf(cells: Cells): Known<Float32Array> {
   return { values: floats, missing: known.missing };
 }
 
+const FLOAT32_WHOLES = 'whole numbers below 2^24 in magnitude in float32';
 const INT_NOTE = 'Larger ids become rows of a table by emb.preprocessing.IntegerLookup or Hashing.';
 
 /** All values as int32. */
@@ -186,12 +207,14 @@ export function intsOf(cells: Cells): Known<Int32Array> {
     }
     return { values: ints, missing: null };
   }
+  const isFloat32 = values instanceof Float32Array;
   const marks = new Marks(count);
   for (let i = 0; i < count; i++) {
     const number = numberOf(values[i], cells);
     if (number === undefined) throw noNumber(cells, i, 'whole numbers');
     if (Number.isNaN(number)) marks.set(i);
     else if (!Number.isInteger(number)) throw wrong(cells, i, 'whole numbers');
+    else if (isFloat32 && Math.abs(number) > FLOAT32_WHOLE_MAX) throw wrong(cells, i, FLOAT32_WHOLES);
     else if (number !== (number | 0)) throw wrong(cells, i, 'whole numbers of int32', INT_NOTE);
     else ints[i] = number;
   }

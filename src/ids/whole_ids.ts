@@ -3,8 +3,8 @@ import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { INT32_MAX, INT32_MIN } from '../base/types.js';
 import { checkNotLost } from './lost_arrays.js';
 
-/** Above this, float32 does not hold every whole number, so an id may already have been rounded. */
-export const FLOAT32_WHOLE_MAX = 16777216;
+/** The largest id that no other whole number becomes in float32: 2^24 may be 2^24 + 1, rounded. */
+export const FLOAT32_WHOLE_MAX = 16777215;
 
 const EXPECTED = 'whole numbers that fit int32';
 
@@ -50,7 +50,7 @@ function fromBigInts(numbers: BigInt64Array | BigUint64Array, argument: string):
 }
 
 function fromFloat32(numbers: Float32Array, argument: string): Int32Array {
-  const expected = `whole numbers of at most 2^24 in magnitude (float32 does not hold every larger one)`;
+  const expected = `whole numbers below 2^24 in magnitude (float32 does not hold every larger one)`;
   const whole = new Int32Array(numbers.length);
   for (let i = 0; i < numbers.length; i++) {
     const value = numbers[i]!;
@@ -64,7 +64,7 @@ function fromFloat32(numbers: Float32Array, argument: string): Int32Array {
  * Returns the values as int32: an Int32Array is handed back as it is, everything else becomes a new array.
  *
  * @throws TypeError for anything but numbers; ValueError, with the position, for a fraction, NaN or a value that does
- * not fit (for Float32Array: beyond 2^24), and for an array that lost its memory.
+ * not fit (for Float32Array: from 2^24 on), and for an array that lost its memory.
  */
 export function toInt32(vector: unknown, argument: string): Int32Array {
   if (ArrayBuffer.isView(vector)) checkNotLost(vector, argument);

@@ -3,7 +3,7 @@ import { ValueError, described } from '../base/errors.js';
 import { brand } from '../base/per_process.js';
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkWhole, isAbsent, readConfig } from './arguments.js';
-import { asNumber, readCells, type CellData, type Cells } from './cells/cells.js';
+import { asNumber, namedValue, readCells, type CellData, type Cells } from './cells/cells.js';
 import {
   VECTOR_MODES,
   checkOutputMode,
@@ -106,10 +106,10 @@ export class CategoryEncoding {
    */
   applyCells(cells: Cells, options: { countWeights?: CellData | null } = {}): unknown {
     const ids = Int32Array.from(cells.flat, (value, position) => {
-      const id = Math.trunc(asNumber(value, position));
+      const id = Math.trunc(asNumber(value, position, cells.places));
       if (id >= 0 || this.outputMode === 'oneHot') return id < this.numTokens ? id : -1;
-      const received = described(`${id} at position ${position}`);
-      throw new ValueError('data', `ids of at least 0 in outputMode ${this.outputMode}`, received);
+      const [argument, received] = namedValue(String(id), position, cells.places);
+      throw new ValueError(argument, `ids of at least 0 in outputMode ${this.outputMode}`, received);
     });
     const weights = this.readWeights(options.countWeights, ids.length);
     return encode(cells, ids, { mode: this.outputMode, depth: this.numTokens }, weights);

@@ -4,7 +4,7 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkWhole, isAbsent, readConfig } from './arguments.js';
 import { learn, type AdaptOptions, type AsyncBatches, type Learner, type SyncBatches } from './cells/batches.js';
-import { asNumber, readCells, type CellData, type Cells } from './cells/cells.js';
+import { asNumber, namedValue, readCells, type CellData, type Cells } from './cells/cells.js';
 import {
   PLAIN_MODES,
   checkOutputMode,
@@ -45,6 +45,7 @@ export interface DiscretizationConfig {
  *   fewer values than bins, repeated where one value fills several bins (the bins between stay empty).
  * - Ids are int32, in the container that the data came in: nested arrays stay nested, tensors stay tensors.
  * - Other modes of `outputMode` give vectors with a place for each bin.
+ * - Values and boundaries are compared as float32, as Keras does.
  * - Infinite values fall into the outer bins. There is no row for unknown values; NaN is refused.
  * - Errors: TypeError for other types; ValueError for NaN, boundaries that fall, both or neither of `binBoundaries` and
  *   `numBins`, epsilon outside (0, 1), `adapt` without values; RuntimeError for `apply` before `adapt` and for `adapt`
@@ -165,7 +166,11 @@ export class Discretization<M = 'int'> {
     if (boundaries === null) {
       throw new RuntimeError('apply', 'boundaries from adapt() or at construction', described('none yet'));
     }
-    const ids = Int32Array.from(cells.flat, (value, position) => binOf(asNumber(value, position), boundaries));
+    // As TensorFlow compares them, whatever they come in.
+    const floats = boundaries.map(Math.fround);
+    const ids = Int32Array.from(cells.flat, (value, position) => {
+      return binOf(Math.fround(asNumber(value, position, cells.places)), floats);
+    });
     return encode(cells, ids, { mode: this.outputMode, depth: boundaries.length + 1 });
   }
 
@@ -182,17 +187,17 @@ export class Discretization<M = 'int'> {
    */
   getConfig(): DiscretizationConfig {
     const { name, boundaries, numBins, epsilon, outputMode } = this;
-    const binBoundaries = boundaries === null ? null : [...boundaries];
+    const binBoundaries = boundaries === null ? null : writtenBoundaries(boundaries);
     return { name, binBoundaries, numBins, epsilon, outputMode };
   }
 }
 
 function finiteNumbers(cells: Cells): Float32Array {
-  const values = Float32Array.from(cells.flat, (value, position) => asNumber(value, position));
+  const values = Float32Array.from(cells.flat, (value, position) => asNumber(value, position, cells.places));
   const infinite = values.findIndex((value) => !Number.isFinite(value));
   if (infinite < 0) return values;
-  const received = described(`${values[infinite]} at position ${infinite}`);
-  throw new ValueError('data', 'finite numbers that fit float32', received);
+  const [argument, received] = namedValue(String(values[infinite]), infinite, cells.places);
+  throw new ValueError(argument, 'finite numbers that fit float32', received);
 }
 
 /** How many boundaries are at or below the value. */
@@ -224,5 +229,10 @@ export function checkBoundaries(boundaries: unknown): number[] {
     const received = described(`${read[fall]} after ${read[fall - 1]}`);
     throw new ValueError('binBoundaries', 'numbers in ascending order', received);
   }
-  return read;
+  return read.map((value) => (Number.isFinite(Math.fround(value)) ? value : Math.sign(value) * Infinity));
+}
+
+/** Boundaries for a config: JSON has no infinity, and the largest number is one in float32. */
+export function writtenBoundaries(boundaries: readonly number[]): number[] {
+  return boundaries.map((value) => (Number.isFinite(value) ? value : Math.sign(value) * Number.MAX_VALUE));
 }

@@ -3,7 +3,7 @@ import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { brand } from '../base/per_process.js';
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkWhole, readConfig } from './arguments.js';
-import { asWhole, readCells, type CellData, type Cells } from './cells/cells.js';
+import { asWhole, readCells, type CellData, type Cells, type NamedCells } from './cells/cells.js';
 import { fingerprint64 } from './hashes/farm_hash.js';
 import { checkOutputMode, encode, type OutputMode, type OutputModeInput, type OutputOf } from './cells/output_mode.js';
 import { rankOf, shapeOf } from './cells/written_cells.js';
@@ -128,10 +128,11 @@ export class HashedCrossing<M = 'int'> {
     const known = columns.map(() => new Map<unknown, bigint>());
     const ids = Int32Array.from({ length: columns[0]!.count }, (_, row) => {
       let hash = HASH_KEY;
-      columns.forEach(({ flat, isFloat32 }, i) => {
+      columns.forEach(({ flat, isFloat32, places }, i) => {
         const value = flat[row];
         let own = known[i]!.get(value);
-        if (own === undefined) known[i]!.set(value, (own = fingerprintOf(value, row, isFloat32, `features[${i}]`)));
+        if (own === undefined)
+          known[i]!.set(value, (own = fingerprintOf(value, row, isFloat32, places ?? `features[${i}]`)));
         hash = joined(hash, own);
       });
       return Number(hash % BigInt(this.numBins));
@@ -156,7 +157,7 @@ export class HashedCrossing<M = 'int'> {
 }
 
 /** A whole number stands for itself. */
-function fingerprintOf(value: unknown, position: number, isFloat32: boolean, argument: string): bigint {
+function fingerprintOf(value: unknown, position: number, isFloat32: boolean, named: NamedCells): bigint {
   if (typeof value === 'string') return fingerprint64(encoder.encode(value));
-  return wrap(BigInt(asWhole(value, position, isFloat32, argument)));
+  return wrap(BigInt(asWhole(value, position, isFloat32, named)));
 }

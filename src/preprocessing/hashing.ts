@@ -146,7 +146,7 @@ export class Hashing<M = 'int'> {
     const known = new Map<unknown, number>();
     return Int32Array.from(cells.flat, (value, position) => {
       let id = known.get(value);
-      if (id === undefined) known.set(value, (id = this.idOf(value, position, cells.isFloat32)));
+      if (id === undefined) known.set(value, (id = this.idOf(value, position, cells)));
       return id;
     });
   }
@@ -157,8 +157,8 @@ export class Hashing<M = 'int'> {
     return { first, of: this.numBins - first };
   }
 
-  private idOf(value: unknown, position: number, isFloat32: boolean): number {
-    const read = typeof value === 'string' ? value : asWhole(value, position, isFloat32);
+  private idOf(value: unknown, position: number, { isFloat32, places }: Cells): number {
+    const read = typeof value === 'string' ? value : asWhole(value, position, isFloat32, places);
     const { first, of } = this.bins();
     if (first === 1 && read === this.maskValue) return 0;
     return first + bucketOf(String(read), of, this.salt);

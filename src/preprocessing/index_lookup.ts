@@ -10,10 +10,12 @@ import {
   asNumber,
   asWhole,
   isNumberArray,
+  namedValue,
   readCells,
   type CellData,
   type CellRows,
   type Cells,
+  type NamedCells,
   type NumberArray,
 } from './cells/cells.js';
 import { bucketsIn, restsIn, type Found } from './columns/token_places.js';
@@ -200,6 +202,11 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
     return this.firstId() + (this.tokens?.length ?? 0);
   }
 
+  /** Whether there is a vocabulary: from the start, or once `adapt` has found one. */
+  get hasVocabulary(): boolean {
+    return this.tokens !== null;
+  }
+
   /** Factors by id, with `tfIdf` once there is a vocabulary; else null. */
   get idfWeights(): number[] | null {
     return this.factors === null ? null : Array.from(this.factors);
@@ -329,10 +336,10 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
     if (this.maskToken !== null) this.indexOf.set(this.maskToken, this.hasMaskRow() ? 0 : -1);
   }
 
-  private tokensOf({ flat, isFloat32 }: Cells): T[] {
+  private tokensOf({ flat, isFloat32, places }: Cells): T[] {
     const first = this.firstId();
     return Array.from(flat, (value, position) => {
-      const id = asWhole(value, position, isFloat32);
+      const id = asWhole(value, position, isFloat32, places);
       if (id === 0 && this.hasMaskRow()) return this.maskToken!;
       return id < first ? this.oovToken : (this.tokens![id - first] ?? this.oovToken);
     });
@@ -345,12 +352,14 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
       return text === this.maskToken ? this.tokens!.length : id - this.firstId();
     });
     if (found === null) {
-      return Int32Array.from(this.readTokens(cells, 'data'), (token, position) => this.idOf(token, position));
+      return Int32Array.from(this.readTokens(cells, 'data'), (token, position) => {
+        return this.idOf(token, position, cells.places);
+      });
     }
     const { places, unknown } = found;
     if (unknown > 0 && this.numOovIndices === 0) {
       const position = places.indexOf(-1);
-      return Int32Array.of(this.idOf(cells.flat[position] as T, position));
+      return Int32Array.of(this.idOf(cells.flat[position] as T, position, cells.places));
     }
     const buckets = unknown > 0 && this.numOovIndices > 1 ? this.bucketsOf(cells) : null;
     const first = this.firstId();
@@ -370,14 +379,13 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
     return (isByRest ? restsIn(cells, of) : bucketsIn(cells, { of, salt: this.salt }))!;
   }
 
-  private idOf(token: T, position: number): number {
+  private idOf(token: T, position: number, named: NamedCells): number {
     const known = this.indexOf.get(token);
     if (known !== undefined) return known;
     if (this.numOovIndices === 0) {
-      const received = described(
-        `${typeof token === 'string' ? JSON.stringify(token) : token} at position ${position}`,
-      );
-      throw new ValueError('data', 'values of the vocabulary, as numOovIndices is 0', received);
+      const shown = typeof token === 'string' ? JSON.stringify(token) : String(token);
+      const [argument, received] = namedValue(shown, position, named);
+      throw new ValueError(argument, 'values of the vocabulary, as numOovIndices is 0', received);
     }
     const bucket = this.numOovIndices === 1 ? 0 : this.oovBucket(token);
     return (this.hasMaskRow() ? 1 : 0) + bucket;

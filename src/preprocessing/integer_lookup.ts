@@ -16,7 +16,7 @@ export type IntegerLookupArgs<M = OutputModeInput, I extends boolean = boolean> 
  *
  * - `numOovIndices` (1): with more, an unknown value v gets the row v mod numOovIndices (never negative).
  * - `oovToken` (-1) stands for unknown values in `getVocabulary`; `adapt` skips it and the mask token.
- * - Takes whole numbers below 2^53 in magnitude, in float32 up to 2^24; BigInt64Array too. Ids are int32.
+ * - Takes whole numbers below 2^53 in magnitude, in float32 below 2^24; BigInt64Array too. Ids are int32.
  * - Errors: TypeError for values that are not numbers; ValueError for fractions, NaN, overflow, settings out of range,
  *   repeated vocabulary, or an unknown value with numOovIndices 0; RuntimeError for `apply` before `adapt`, `adapt` with
  *   a fixed vocabulary.
@@ -51,8 +51,8 @@ export class IntegerLookup<M = 'int', I extends boolean = false> extends IndexLo
     return new IntegerLookup(readConfig<IntegerLookupArgs<'int', false>>(config, INDEX_LOOKUP_KEYS));
   }
 
-  protected readTokens({ flat, isFloat32 }: Cells, argument: string): number[] {
-    return Array.from(flat, (value, position) => asWhole(value, position, isFloat32, argument));
+  protected readTokens({ flat, isFloat32, places }: Cells, argument: string): number[] {
+    return Array.from(flat, (value, position) => asWhole(value, position, isFloat32, places ?? argument));
   }
 
   protected placesOf(tokens: readonly number[]): NumberPlaces {

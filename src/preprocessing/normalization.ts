@@ -7,7 +7,16 @@ import { refusePositional } from '../base/positional.js';
 import type { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkKeys, checkName, readConfig } from './arguments.js';
 import { learn, type AdaptOptions, type AsyncBatches, type Learner, type SyncBatches } from './cells/batches.js';
-import { asNumber, readCells, type CellData, type CellRows, type Cells, type NumberArray } from './cells/cells.js';
+import {
+  asNumber,
+  namedValue,
+  readCells,
+  type CellData,
+  type CellRows,
+  type Cells,
+  type NamedCells,
+  type NumberArray,
+} from './cells/cells.js';
 import {
   LEAST_DEVIATION,
   keptAxes,
@@ -64,7 +73,7 @@ class RunningMoments {
   constructor(private readonly axis: readonly number[]) {}
 
   take(cells: Cells): void {
-    const shape = shapeOf(cells) ?? [cells.flat.length];
+    const shape = shapeAlong(cells, this.axis);
     const kept = keptAxes(this.axis, shape);
     const sizes = kept.map((at) => shape[at]!);
     if (this.#shape !== null && this.#shape.join() !== sizes.join()) {
@@ -79,7 +88,7 @@ class RunningMoments {
     const count = places === 0 ? 0 : cells.flat.length / places;
     if (count === 0) return;
     const place = placesOf(shape, kept);
-    const values = Float64Array.from(cells.flat, finite);
+    const values = Float64Array.from(cells.flat, (value, position) => finite(value, position, cells.places));
     const sums = new Float64Array(places);
     values.forEach((value, i) => (sums[place(i)]! += value));
     const means = sums.map((sum) => sum / count);
@@ -102,10 +111,19 @@ class RunningMoments {
   }
 }
 
-function finite(value: unknown, position: number): number {
-  const number = asNumber(value, position);
+function finite(value: unknown, position: number, named: NamedCells): number {
+  const number = asNumber(value, position, named);
   if (Number.isFinite(number)) return number;
-  throw new ValueError('data', 'finite numbers', described(`${number} at position ${position}`));
+  const [argument, received] = namedValue(String(number), position, named);
+  throw new ValueError(argument, 'finite numbers', received);
+}
+
+/** Lengths of the axes; uneven rows are one row of numbers, where no axis is asked for. */
+function shapeAlong(cells: Cells, axis: readonly number[]): number[] {
+  const shape = shapeOf(cells);
+  if (shape !== null) return shape;
+  if (axis.length === 0) return [cells.count];
+  throw new ValueError('axis', 'null for rows of different lengths', axis);
 }
 
 /** By the position of a value, the place of its moments: kept axes row-major. */
@@ -234,7 +252,7 @@ export class Normalization {
     if (moments === null) {
       throw new RuntimeError('apply', 'mean and variance from adapt() or at construction', described('none yet'));
     }
-    const shape = shapeOf(cells) ?? [cells.flat.length];
+    const shape = shapeAlong(cells, this.axis);
     const kept = keptAxes(this.axis, shape);
     // Where an axis of the moments has one place, it stands for all places of the input.
     const sizes = shapeOfGiven(moments.mean, kept, shape);
@@ -242,7 +260,7 @@ export class Normalization {
     const deviations = Float32Array.from(moments.variance.values, (each) => Math.max(Math.fround(Math.sqrt(each)), LEAST_DEVIATION)); // prettier-ignore
     const place = broadcastPlaces(shape, sizes);
     const numbers = Float32Array.from(cells.flat, (value, i) => {
-      const number = Math.fround(asNumber(value, i));
+      const number = Math.fround(asNumber(value, i, cells.places));
       const at = place(i);
       return invert
         ? Math.fround(number * deviations[at]!) + means[at]!

@@ -66,8 +66,8 @@ export class StringLookup<M = 'int', I extends boolean = false> extends IndexLoo
     return new StringLookup(readConfig<StringLookupArgs<'int', false>>(config, INDEX_LOOKUP_KEYS));
   }
 
-  protected readTokens({ flat }: Cells, argument: string): string[] {
-    return Array.from(flat, (value, position) => asString(value, position, argument));
+  protected readTokens({ flat, places }: Cells, argument: string): string[] {
+    return Array.from(flat, (value, position) => asString(value, position, places ?? argument));
   }
 
   protected placesOf(tokens: readonly string[]): TextPlaces {

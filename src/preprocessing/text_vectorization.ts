@@ -8,7 +8,13 @@ import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkKeys, checkName, checkWhole, isAbsent, readConfig } from './arguments.js';
 import { learn, type AdaptOptions, type AsyncBatches, type Learner, type SyncBatches } from './cells/batches.js';
 import { asString, readCells, type CellRows, type Cells, type NumberArray } from './cells/cells.js';
-import type { NestedNumbers, OutputMode, OutputModeInput } from './cells/output_mode.js';
+import {
+  ROW_MODES,
+  checkOutputMode,
+  type NestedNumbers,
+  type OutputMode,
+  type OutputModeInput,
+} from './cells/output_mode.js';
 import type { Utf8Column } from './columns/utf8_column.js';
 import { StringLookup } from './string_lookup.js';
 import {
@@ -36,7 +42,7 @@ export interface TextVectorizationArgs {
   split?: Split | null;
   /** Widths of runs of tokens that are tokens in their place; n stands for 1 to n. */
   ngrams?: number | readonly number[] | null;
-  /** `int` (default), `oneHot`, `multiHot`, `count` or `tfIdf`. */
+  /** `int` (default), `multiHot`, `count` or `tfIdf`. */
   outputMode?: OutputModeInput;
   /** Ids of a row, with `int`: longer rows are cut, shorter ones padded with 0; null: the longest row. */
   outputSequenceLength?: number | null;
@@ -129,7 +135,13 @@ export class TextVectorization {
     this.widths = widthsOf(args.ngrams);
     this.ngrams = args.ngrams ?? null;
     const { maxTokens = null, padToMaxTokens = false, vocabulary = null, idfWeights = null } = args;
-    const shared = { maxTokens, padToMaxTokens, vocabulary, idfWeights, outputMode: args.outputMode ?? 'int' };
+    const shared = {
+      maxTokens,
+      padToMaxTokens,
+      vocabulary,
+      idfWeights,
+      outputMode: checkOutputMode(args.outputMode, ROW_MODES, 'int'),
+    };
     this.lookup = new StringLookup<OutputModeInput, boolean>({ ...shared, maskToken: '' });
     this.ragged = checkBoolean(args.ragged, 'ragged', false);
     const length = args.outputSequenceLength;
@@ -155,6 +167,16 @@ export class TextVectorization {
   /** Places of the vectors; null: ids come. */
   get width(): number | null {
     return this.lookup.width;
+  }
+
+  /** Whether there is a vocabulary: from the start, or once `adapt` has found one. */
+  get hasVocabulary(): boolean {
+    return this.lookup.hasVocabulary;
+  }
+
+  /** Whether the data are rows of tokens and no texts. */
+  get takesTokens(): boolean {
+    return this.split === null;
   }
 
   /** The mode of the output. */
@@ -217,9 +239,9 @@ export class TextVectorization {
     const encoded = this.lookup.apply(tokens) as tf.Tensor | RaggedTensor;
     const result = encoded instanceof RaggedTensor ? this.rowsOfIds(encoded) : encoded;
     if (isTensor) return result;
-    const rows = result instanceof RaggedTensor ? result.toRows() : result.arraySync();
+    const rows = result instanceof RaggedTensor ? result.toRows() : rowsOfTensor(result);
     if (result instanceof tf.Tensor) result.dispose();
-    return isOne ? (rows as NestedNumbers[])[0] : rows;
+    return isOne ? rows[0] : rows;
   }
 
   /**
@@ -284,7 +306,7 @@ export class TextVectorization {
   /** Rows of tokens, one for each text. */
   private tokensOf(cells: Cells): TokenRows<string> {
     const texts = Array.from(cells.flat, (value, position) => {
-      return standardized(asString(value, position), this.standardize, position);
+      return standardized(asString(value, position, cells.places), this.standardize, position);
     });
     const { split, widths } = this;
     const rows: (readonly string[])[] = [];
@@ -321,6 +343,12 @@ export class TextVectorization {
     for (let row = 0; row < rows; row++) padded.set(cut(row), row * width);
     return tf.tensor2d(padded, [rows, width], 'int32');
   }
+}
+
+/** The rows of a matrix, also where they have no numbers: tfjs gives no row then. */
+function rowsOfTensor(matrix: tf.Tensor): NestedNumbers[] {
+  const [rows, length] = matrix.shape as [number, number];
+  return length > 0 ? (matrix.arraySync() as NestedNumbers[]) : Array.from({ length: rows }, () => []);
 }
 
 /** With a `split`, data are texts and no rows of them: [batch] or [batch, 1]. */

@@ -11,7 +11,7 @@ export function isModelInput(tensor: tf.SymbolicTensor): boolean {
 
 /** Throws where a float32 input of a model could not hold all ids of a table. */
 export function checkSymbolicIds(ids: tf.SymbolicTensor, inputDim: number, argument: string): void {
-  if (!isModelInput(ids) || ids.dtype === 'int32' || inputDim <= FLOAT32_WHOLE_MAX) return;
+  if (!isModelInput(ids) || ids.dtype === 'int32' || inputDim <= FLOAT32_WHOLE_MAX + 1) return;
   const expected = `an int32 input, tf.input({..., dtype: 'int32'}), because the table has more than 2^24 rows`;
   throw new ArgumentTypeError(argument, expected, described(`a ${ids.dtype} input`));
 }

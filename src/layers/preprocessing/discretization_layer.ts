@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../base/per_process.js';
 import { readLayerConfig } from '../../base/layer_config.js';
-import { binOf, checkBoundaries } from '../../preprocessing/discretization.js';
+import { binOf, checkBoundaries, writtenBoundaries } from '../../preprocessing/discretization.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
@@ -67,7 +67,7 @@ export class DiscretizationLayer extends tf.layers.Layer {
   }
 
   override getConfig(): tf.serialization.ConfigDict {
-    return { ...super.getConfig(), binBoundaries: [...this.binBoundaries], outputMode: this.outputMode };
+    return { ...super.getConfig(), binBoundaries: writtenBoundaries(this.binBoundaries), outputMode: this.outputMode };
   }
 
   /** Makes the layer from its own config or from one of Keras, adapted or not; how it was adapted no longer counts. */

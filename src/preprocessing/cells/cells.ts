@@ -1,11 +1,12 @@
 /** Raw feature values in any container, read as one flat list. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { ArgumentTypeError, ValueError, described, type Described } from '../../base/errors.js';
 import { checkLive } from '../../base/live_tensor.js';
 import { isRecord } from '../../base/options.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { checkRowSplits } from '../../ids/row_splits.js';
 import { readInt32, type FlatInput } from '../../ids/values.js';
+import { FLOAT32_WHOLE_MAX } from '../../ids/whole_ids.js';
 import { checkUtf8Column, isUtf8Column, textsOf, type Utf8Column } from '../columns/utf8_column.js';
 
 /** Typed arrays of numbers. */
@@ -58,15 +59,23 @@ export type Container =
       readonly innerShape: readonly number[];
     };
 
+/** What the values are called in errors, and where one of them lies. */
+export interface CellPlaces {
+  readonly argument: string;
+  at(position: number): string;
+}
+
 export interface Cells {
   /** All values, row-major. */
   readonly flat: ArrayLike<unknown>;
   readonly count: number;
   /** Where they lie as bytes; `flat` then decodes them when it is first read. */
   readonly utf8?: Utf8Column;
-  /** Whether the numbers came from float32, which does not hold every whole number above 2^24. */
+  /** Whether the numbers came from float32, which does not hold every whole number from 2^24 on. */
   readonly isFloat32: boolean;
   readonly container: Container;
+  /** Where they come from, where that is known: a column and its rows. */
+  readonly places?: CellPlaces | undefined;
 }
 
 const DEEPEST = 32;
@@ -160,37 +169,52 @@ function readNested(data: readonly unknown[], argument: string): Cells {
   return { flat, count: flat.length, isFloat32, container: { kind: 'nested', data, depth: cellDepth ?? deepest } };
 }
 
-/** Above this, float32 does not hold every whole number. */
-const FLOAT32_WHOLE_MAX = 16777216;
+/** What values are called in errors: by the name of an argument, as a column that is known, or as `data`. */
+export type NamedCells = string | CellPlaces | undefined;
+
+/** The argument that a value belongs to, and what came with where it lies, for errors. */
+export function namedValue(
+  shown: string,
+  position: number,
+  named: NamedCells,
+): [argument: string, received: Described] {
+  if (typeof named === 'object') return [named.argument, described(`${shown} ${named.at(position)}`)];
+  return [named ?? 'data', described(`${shown} at position ${position}`)];
+}
 
 /** The value as text. Throws TypeError, with the position, for anything else. */
-export function asString(value: unknown, position: number, argument = 'data'): string {
+export function asString(value: unknown, position: number, named?: NamedCells): string {
   if (typeof value === 'string') return value;
-  throw new ArgumentTypeError(argument, 'strings', described(`${kindOf(value)} at position ${position}`));
+  const [argument, received] = namedValue(kindOf(value), position, named);
+  throw new ArgumentTypeError(argument, 'strings', received);
 }
 
 /** The value as a whole number. Throws TypeError for other types; ValueError for a fraction, NaN or overflow. */
-export function asWhole(value: unknown, position: number, isFloat32: boolean, argument = 'data'): number {
+export function asWhole(value: unknown, position: number, isFloat32: boolean, named?: NamedCells): number {
   if (typeof value !== 'number' && typeof value !== 'bigint') {
-    throw new ArgumentTypeError(argument, 'whole numbers', described(`${kindOf(value)} at position ${position}`));
+    const [argument, received] = namedValue(kindOf(value), position, named);
+    throw new ArgumentTypeError(argument, 'whole numbers', received);
   }
   const number = Number(value);
   const limit = isFloat32 ? FLOAT32_WHOLE_MAX : Number.MAX_SAFE_INTEGER;
   if (!Number.isInteger(number) || Math.abs(number) > limit) {
-    const expected = isFloat32 ? 'whole numbers of at most 2^24 in magnitude in float32' : 'whole numbers below 2^53';
-    throw new ValueError(argument, expected, described(`${String(value)} at position ${position}`));
+    const expected = isFloat32 ? 'whole numbers below 2^24 in magnitude in float32' : 'whole numbers below 2^53';
+    const [argument, received] = namedValue(String(value), position, named);
+    throw new ValueError(argument, expected, received);
   }
   return number === 0 ? 0 : number; // -0 and 0 are one token
 }
 
 /** The value as a number that is not NaN. Throws TypeError for other types; ValueError for NaN. */
-export function asNumber(value: unknown, position: number, argument = 'data'): number {
+export function asNumber(value: unknown, position: number, named?: NamedCells): number {
   if (typeof value !== 'number' && typeof value !== 'bigint') {
-    throw new ArgumentTypeError(argument, 'numbers', described(`${kindOf(value)} at position ${position}`));
+    const [argument, received] = namedValue(kindOf(value), position, named);
+    throw new ArgumentTypeError(argument, 'numbers', received);
   }
   const number = Number(value);
-  if (Number.isNaN(number)) throw new ValueError(argument, 'numbers', described(`NaN at position ${position}`));
-  return number;
+  if (!Number.isNaN(number)) return number;
+  const [argument, received] = namedValue('NaN', position, named);
+  throw new ValueError(argument, 'numbers', received);
 }
 
 function kindOf(value: unknown): string {

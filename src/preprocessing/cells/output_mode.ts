@@ -27,6 +27,8 @@ export const ALL_MODES: readonly OutputMode[] = ['int', 'oneHot', 'multiHot', 'c
 /** The modes of what has no vocabulary to weigh. */
 export type PlainMode = Exclude<OutputMode, 'tfIdf'>;
 export const PLAIN_MODES: readonly PlainMode[] = ['int', 'oneHot', 'multiHot', 'count'];
+/** The modes of what makes rows of ids of a value. */
+export const ROW_MODES: readonly Exclude<OutputMode, 'oneHot'>[] = ['int', 'multiHot', 'count', 'tfIdf'];
 /** The modes of what makes vectors of ids. */
 export const VECTOR_MODES: readonly PlainMode[] = ['multiHot', 'oneHot', 'count'];
 

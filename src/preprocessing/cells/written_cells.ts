@@ -14,7 +14,18 @@ function isTexts(values: WrittenValues): values is readonly string[] {
 function tensorOf(values: WrittenValues, shape: readonly number[]): tf.Tensor {
   if (isTexts(values)) return tf.tensor([...values], [...shape], 'string');
   const isFloat = values instanceof Float32Array || values.some((value) => !Number.isInteger(value));
+  if (!isFloat && Array.isArray(values)) checkInt32(values);
   return tf.tensor(values as Int32Array, [...shape], isFloat ? 'float32' : 'int32');
+}
+
+/** Throws ValueError for whole numbers that a tensor would cut to 32 bits. */
+function checkInt32(values: readonly number[]): void {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (value === (value | 0)) continue;
+    const note = 'Give the ids in an array: the values then come in one.';
+    throw new ValueError('data', 'ids of values of int32 in a tensor', described(`${value} at position ${i}`), note);
+  }
 }
 
 /** One result for each value. */
@@ -32,6 +43,7 @@ export function writeCells({ container }: Cells, values: WrittenValues): unknown
       const { nestedRowSplits, innerShape } = container;
       // A RaggedTensor holds numbers.
       if (isTexts(values)) return { values, rowSplits: nestedRowSplits[0] };
+      if (Array.isArray(values)) checkInt32(values as number[]);
       return RaggedTensor.fromNestedRowSplits(values as Int32Array, nestedRowSplits, innerShape);
     }
   }

@@ -4,14 +4,10 @@ import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isRecord, readOptions } from '../../base/options.js';
 import type { Learner } from '../cells/batches.js';
 import type { Cells } from '../cells/cells.js';
-import { CategoryEncoding } from '../category_encoding.js';
-import { Discretization } from '../discretization.js';
 import { HashedCrossing } from '../hashed_crossing.js';
-import { Hashing } from '../hashing.js';
-import { IntegerLookup } from '../integer_lookup.js';
-import { Normalization } from '../normalization.js';
 import { StringLookup } from '../string_lookup.js';
-import { TextVectorization } from '../text_vectorization.js';
+import { CLASSES, checkColumn, classOf, type ClassName } from './column_form.js';
+import { checkMissing, takenBy, type Missing } from './missing_values.js';
 
 /** The modes of a class do not matter here. */
 interface Fitting {
@@ -37,10 +33,16 @@ export type ColumnKind = 'int' | 'float' | 'ids' | 'string' | PreprocessingObjec
 /** What is done with a column: one value a row, or a list of values a row. */
 type ColumnType = ColumnKind | { readonly list: Exclude<ColumnKind, 'ids'> };
 
-/** A column, that of another name with `column`, or a hash of several columns. */
+/** A column, one of another name or with missing values, or a hash of several columns. */
 export type ColumnInput =
   | ColumnType
-  | { readonly type: ColumnType; readonly column: string }
+  | {
+      readonly type: ColumnType;
+      /** The column with the values, where it has another name. */
+      readonly column?: string | undefined;
+      /** What a missing value is read as; by default an error names its row. 'mask': 0, and a column NAME_mask of 1 and 0. */
+      readonly missing?: Missing | undefined;
+    }
   | { readonly cross: readonly string[]; readonly by: HashedCrossing<unknown> };
 
 export type Columns = Readonly<Record<string, ColumnInput>>;
@@ -51,34 +53,27 @@ export interface ColumnStep {
   readonly from: readonly string[];
   readonly isList: boolean;
   readonly does: 'int' | 'float' | PreprocessingObject | HashedCrossing<unknown>;
-}
-
-const CLASSES = {
-  StringLookup,
-  IntegerLookup,
-  TextVectorization,
-  Hashing,
-  HashedCrossing,
-  CategoryEncoding,
-  Discretization,
-  Normalization,
-};
-type ClassName = keyof typeof CLASSES;
-
-function classOf(value: unknown): ClassName | null {
-  const names = Object.keys(CLASSES) as ClassName[];
-  return names.find((name) => value instanceof (CLASSES[name] as abstract new (...args: never[]) => unknown)) ?? null;
+  readonly missing: Missing;
 }
 
 const KINDS = ['int', 'float', 'ids', 'string'];
-const EXPECTED = `${KINDS.map((kind) => `'${kind}'`).join(', ')}, {list: ...}, {type: ..., column: ...}, {cross: [...], by: ...} or a preprocessing object`;
+const EXPECTED = `${KINDS.map((kind) => `'${kind}'`).join(', ')}, {list: ...}, {type: ..., column: ..., missing: ...}, {cross: [...], by: ...} or a preprocessing object`;
 
 /** Throws TypeError for what declares no column; ValueError for names that are none and lists of lists. */
 export function readStep(name: string, input: unknown): ColumnStep {
+  const step = readInput(name, input);
+  const { does, isList } = step;
+  if (typeof does === 'object' && !(does instanceof HashedCrossing)) {
+    checkColumn(does, isList ? null : 1, `columns.${name}`);
+  }
+  return step;
+}
+
+function readInput(name: string, input: unknown): ColumnStep {
   const argument = `columns.${name}`;
   if (isRecord(input) && classOf(input) === null) {
     if ('list' in input)
-      return { ...readStep(`${name}.list`, listed(input['list'], argument)), name, from: [name], isList: true };
+      return { ...readInput(`${name}.list`, listed(input['list'], argument)), name, from: [name], isList: true };
     if ('cross' in input) return readCross(name, input);
     if ('type' in input) return readOther(name, input);
   }
@@ -92,20 +87,26 @@ export function readStep(name: string, input: unknown): ColumnStep {
       throw new ValueError(argument, EXPECTED, input, meant === undefined ? undefined : `Did you mean '${meant}'?`);
     }
     const does = input === 'string' ? new StringLookup() : input === 'float' ? 'float' : 'int';
-    return { name, from: [name], isList: input === 'ids', does };
+    return { name, from: [name], isList: input === 'ids', does, missing: 'error' };
   }
   if (classOf(input) === null) throw new ArgumentTypeError(argument, EXPECTED, input);
-  return { name, from: [name], isList: false, does: input as PreprocessingObject };
+  return { name, from: [name], isList: false, does: input as PreprocessingObject, missing: 'error' };
 }
 
 function readOther(name: string, input: Record<string, unknown>): ColumnStep {
   const argument = `columns.${name}`;
-  const { type, column } = readOptions<{ type: unknown; column: unknown }>(input, ['type', 'column'], argument);
+  const fields = ['type', 'column', 'missing'] as const;
+  const given = readOptions<{ type: unknown; column?: unknown; missing?: unknown }>(input, fields, argument);
+  const { type, column = name, missing = 'error' } = given;
   if (typeof column !== 'string') throw new ArgumentTypeError(`${argument}.column`, 'the name of a column', column);
   if (isRecord(type) && classOf(type) === null && !('list' in type)) {
     throw new ArgumentTypeError(`${argument}.type`, EXPECTED, type);
   }
-  return { ...readStep(`${name}.type`, type), name, from: [column] };
+  const step = readInput(`${name}.type`, type);
+  const { does } = step;
+  if (does instanceof HashedCrossing) throw new ArgumentTypeError(`${argument}.type`, EXPECTED, type);
+  const taken = does === 'int' ? 'wholes' : does === 'float' ? 'numbers' : takenBy(does);
+  return { ...step, name, from: [column], missing: checkMissing(missing, taken, `${argument}.missing`) };
 }
 
 function listed(of: unknown, argument: string): unknown {
@@ -122,14 +123,15 @@ function readCross(name: string, { cross, by }: Record<string, unknown>): Column
   }
   if (cross.length < 2) throw new ValueError(`${argument}.cross`, expected, cross);
   if (!(by instanceof HashedCrossing)) throw new ArgumentTypeError(`${argument}.by`, 'a HashedCrossing', by);
-  return { name, from: cross as string[], isList: false, does: by };
+  return { name, from: cross as string[], isList: false, does: by, missing: 'error' };
 }
 
 /** A column as plain JSON values. */
-export function savedColumn({ name, from, isList, does }: ColumnStep): object | string {
+export function savedColumn({ name, from, isList, does, missing }: ColumnStep): object | string {
   const kind = typeof does === 'string' ? does : { className: classOf(does), config: does.getConfig() };
   if (does instanceof HashedCrossing) return { cross: [...from], by: kind };
   const type = isList ? { list: kind } : kind;
+  if (missing !== 'error') return { column: from[0], type, missing };
   return from[0] === name ? type : { column: from[0], type };
 }
 
@@ -145,7 +147,8 @@ export function restoredColumn(name: string, saved: unknown): ColumnInput {
     return CLASSES[className as ClassName].fromConfig((kind as { config: object }).config) as PreprocessingObject;
   };
   if (isRecord(saved) && 'type' in saved) {
-    return { column: saved['column'] as string, type: restoredColumn(name, saved['type']) as ColumnType };
+    const type = restoredColumn(name, saved['type']) as ColumnType;
+    return { column: saved['column'] as string, type, missing: saved['missing'] as Missing | undefined };
   }
   if (isRecord(saved) && 'list' in saved) return { list: made(saved['list']) as 'int' };
   if (isRecord(saved) && 'cross' in saved) {

@@ -1,17 +1,17 @@
 /** All columns of a data set in one record: learned in one pass, applied alike in training and serving. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { checkFormatVersion } from '../../base/format_version.js';
 import { isRecord, readOptions } from '../../base/options.js';
 import { brand } from '../../base/per_process.js';
-import type { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { eachBatch, type AdaptOptions, type AsyncBatches } from '../cells/batches.js';
-import { asNumber, asWhole, type Cells } from '../cells/cells.js';
+import { asNumber, asWhole, namedValue, type Cells } from '../cells/cells.js';
 import { writeCells } from '../cells/written_cells.js';
 import { HashedCrossing } from '../hashed_crossing.js';
-import { Normalization } from '../normalization.js';
-import { TextVectorization } from '../text_vectorization.js';
 import { BatchReader, type ColumnBatch } from './column_batch.js';
+import { columnForm, isLearned } from './column_form.js';
+import { maskName, maskOf, spreadRows, spreadSplits } from './missing_values.js';
 import {
   readStep,
   restoredColumn,
@@ -27,8 +27,8 @@ export interface PipelineArgs {
   columns: Columns;
 }
 
-/** The newest version of configs. */
-const VERSION = 1;
+/** The newest version of configs, which tells what missing values are read as; others say 1. */
+const VERSION = 2;
 
 export interface PipelineConfig {
   /** Of the format. */
@@ -47,8 +47,10 @@ export type PipelineData = ColumnBatch | Iterable<ColumnBatch | object> | AsyncI
  *
  * - `columns`: by name, `'int'` or `'float'` (numbers as they are), `'ids'` (lists of ids), `'string'` (ids by a
  *   vocabulary that is learned), an object of `emb.preprocessing`, `{list: ...}` of one of these for rows of several
- *   values, `{type: ..., column: 'a'}` for what is made of a column of another name, or
- *   `{cross: ['a', 'b'], by: new HashedCrossing(...)}`.
+ *   values, `{type: ..., column: 'a', missing: 0}` for what is made of a column of another name, or of one with missing
+ *   values, or `{cross: ['a', 'b'], by: new HashedCrossing(...)}`.
+ * - `missing`: what null, undefined and NaN are read as, else an error; `'mask'`: 0, and a column NAME_mask of 1 and 0
+ *   beside. In lists `'mask'` leaves them out. Lists that are null are empty.
  * - Batches are columns by name (arrays, typed arrays, UTF-8 columns, `{values, rowSplits}`, tensors) or lists of row
  *   objects. Elements `{features, ...}` and `{xs, ...}` of data sets are read as their features.
  * - One value a row gives a tensor [batch, 1], a list of values ragged rows; modes other than `int` a tensor
@@ -75,6 +77,10 @@ export class Pipeline {
     if (!isRecord(columns)) throw new ArgumentTypeError('columns', 'an object of columns by name', columns);
     this.#steps = Object.entries(columns).map(([name, input]) => readStep(name, input));
     if (this.#steps.length === 0) throw new ValueError('columns', 'at least one column', described('none'));
+    const names = this.columnNames;
+    const twice = names.find((name, i) => names.indexOf(name) !== i);
+    if (twice === undefined) return;
+    throw new ValueError(`columns.${twice}`, 'a name of its own', described('the mask of another'));
   }
 
   /**
@@ -96,7 +102,7 @@ export class Pipeline {
 
   /** The names of the columns that `apply` gives. */
   get columnNames(): string[] {
-    return this.#steps.map(({ name }) => name);
+    return this.#steps.flatMap((step) => (hasMask(step) ? [step.name, maskName(step.name)] : [step.name]));
   }
 
   /**
@@ -121,7 +127,10 @@ export class Pipeline {
       options,
       (batch, at) => {
         const reader = new BatchReader(batch, isBatch ? 'data' : `data[${at}]`);
-        for (const { step, learner } of learners) learner.take(reader.cellsOf(step)[0]!, true);
+        for (const { step, learner } of learners) {
+          const [cells] = reader.columnsOf(step).cells;
+          if (cells!.count > 0) learner.take(cells!, true);
+        }
       },
       () => {
         for (const { learner } of learners) learner.end();
@@ -141,7 +150,14 @@ export class Pipeline {
     const reader = new BatchReader(rows, 'data');
     const made: PipelineOutput = {};
     try {
-      for (const step of this.#steps) made[step.name] = applyStep(step, reader.cellsOf(step));
+      for (const step of this.#steps) {
+        const { cells, missing } = reader.columnsOf(step);
+        const result = applyStep(step, cells);
+        made[step.name] = missing === null ? result : spread(result, missing);
+        if (!hasMask(step)) continue;
+        const count = missing?.length ?? cells[0]!.count;
+        made[maskName(step.name)] = tf.tensor2d(maskOf(count, missing), [count, 1]);
+      }
     } catch (error) {
       tf.dispose(Object.values(made).filter((each) => each instanceof tf.Tensor));
       throw error;
@@ -153,10 +169,16 @@ export class Pipeline {
    * Returns symbolic inputs for `tf.model` of the shapes and names that `apply` gives.
    *
    * @returns A symbolic tensor for each column, by name.
-   * @throws RuntimeError where vectors have no length before `adapt`.
+   * @throws RuntimeError where vectors have no length before `adapt`; ValueError for a column of texts (`invert`).
    */
   inputs(): Record<string, tf.SymbolicTensor> {
-    return Object.fromEntries(this.#steps.map((step) => [step.name, symbolicInput(step)]));
+    const symbols: Record<string, tf.SymbolicTensor> = {};
+    for (const step of this.#steps) {
+      symbols[step.name] = symbolicInput(step);
+      const name = maskName(step.name);
+      if (hasMask(step)) symbols[name] = tf.input({ shape: [1], dtype: 'float32', name });
+    }
+    return symbols;
   }
 
   /**
@@ -175,7 +197,8 @@ export class Pipeline {
    * @returns What `fromConfig` takes.
    */
   getConfig(): PipelineConfig {
-    return { version: VERSION, columns: Object.fromEntries(this.#steps.map((step) => [step.name, savedColumn(step)])) };
+    const version = this.#steps.some(({ missing }) => missing !== 'error') ? VERSION : 1;
+    return { version, columns: Object.fromEntries(this.#steps.map((step) => [step.name, savedColumn(step)])) };
   }
 }
 
@@ -183,29 +206,24 @@ function isAsync(data: object): boolean {
   return Symbol.asyncIterator in data || typeof (data as { iterator?: unknown }).iterator === 'function';
 }
 
-function applyStep({ does, isList, name }: ColumnStep, columns: readonly Cells[]): tf.Tensor | RaggedTensor {
+function applyStep({ does, isList }: ColumnStep, columns: readonly Cells[]): tf.Tensor | RaggedTensor {
   if (does instanceof HashedCrossing) return does.applyCells(columns) as tf.Tensor;
   const cells = columns[0]!;
   if (typeof does === 'string') {
-    const argument = `data.${name}`;
     const values =
       does === 'int'
-        ? Int32Array.from(cells.flat, (value, i) => asInt32(value, i, cells.isFloat32, argument))
-        : Float32Array.from(cells.flat, (value, i) => asNumber(value, i, argument));
+        ? Int32Array.from(cells.flat, (value, i) => asInt32(value, i, cells))
+        : Float32Array.from(cells.flat, (value, i) => asNumber(value, i, cells.places));
     if (isList) return writeCells(cells, values) as RaggedTensor;
     return tf.tensor(values, [cells.count, 1], does === 'int' ? 'int32' : 'float32');
-  }
-  const { outputMode } = does as { outputMode?: string };
-  if (isList && outputMode === 'oneHot') {
-    throw new ValueError(`columns.${name}`, 'another mode than oneHot for lists', 'oneHot');
   }
   return (does as PreprocessingObject).applyCells(cells) as tf.Tensor | RaggedTensor;
 }
 
-function asInt32(value: unknown, position: number, isFloat32: boolean, argument: string): number {
-  const whole = asWhole(value, position, isFloat32, argument);
+function asInt32(value: unknown, position: number, { isFloat32, places }: Cells): number {
+  const whole = asWhole(value, position, isFloat32, places);
   if (whole >= -(2 ** 31) && whole < 2 ** 31) return whole;
-  const received = described(`${whole} at position ${position}`);
+  const [argument, received] = namedValue(String(whole), position, places);
   throw new ValueError(argument, 'whole numbers of 32 bits', received, 'Look larger ones up or hash them.');
 }
 
@@ -215,21 +233,24 @@ function symbolicInput({ name, does, isList }: ColumnStep): tf.SymbolicTensor {
     if (isRagged) (symbol.sourceLayer as { ragged?: boolean }).ragged = true;
     return symbol;
   };
-  if (does === 'float' || does instanceof Normalization) return input([isList ? null : 1], 'float32', isList);
-  if (does === 'int') return input([isList ? null : 1], 'int32', isList);
-  const { width = null, outputMode } = does as { width?: number | null; outputMode?: string };
-  if (width !== null) {
-    if (width > 0 && (outputMode === undefined || !isUnlearned(does))) return input([width], 'float32');
-    throw new RuntimeError('inputs', 'a pipeline that has adapted: the vectors have no length yet', described(name));
-  }
-  if (does instanceof TextVectorization) return input([does.outputSequenceLength], 'int32', does.ragged);
-  return input([isList ? null : 1], 'int32', isList);
+  if (typeof does === 'string') return input([isList ? null : 1], does === 'float' ? 'float32' : 'int32', isList);
+  const { dtype, length, isRagged } = columnForm(does, isList ? null : 1, `columns.${name}`);
+  if (dtype !== 'string') return input([length], dtype, isRagged);
+  throw new ValueError(`columns.${name}`, 'numbers for the inputs of a model', described('strings'));
 }
 
-/** Whether a vocabulary is still to be learned. */
-function isUnlearned(does: unknown): boolean {
-  const { getVocabulary } = does as { getVocabulary?: () => unknown[] };
-  return getVocabulary !== undefined && getVocabulary.call(does).length === 0;
+const hasMask = ({ missing, isList }: ColumnStep): boolean => missing === 'mask' && !isList;
+
+/** The result of the rows that have a value as that of all rows: zeros, or no values, for the others. */
+function spread(result: tf.Tensor | RaggedTensor, missing: Uint8Array): tf.Tensor | RaggedTensor {
+  if (!(result instanceof tf.Tensor)) {
+    const { values, rowSplits } = result;
+    return RaggedTensor.fromRowSplits(values, spreadSplits(rowSplits, missing));
+  }
+  const width = result.shape[1]!;
+  const values = result.dataSync() as unknown as Float32Array;
+  result.dispose();
+  return tf.tensor(spreadRows(values, width, missing), [missing.length, width], result.dtype);
 }
 
 function inputDimOf(does: ColumnStep['does']): number | null {
@@ -241,6 +262,6 @@ function inputDimOf(does: ColumnStep['does']): number | null {
     width?: number | null;
   };
   if (width !== null && width !== undefined) return null;
-  if (vocabularySize !== undefined) return isUnlearned(does) ? null : vocabularySize.call(does);
+  if (vocabularySize !== undefined) return isLearned(does) ? vocabularySize.call(does) : null;
   return binBoundaries === undefined || binBoundaries === null ? (numBins ?? null) : binBoundaries.length + 1;
 }

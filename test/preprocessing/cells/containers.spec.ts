@@ -72,8 +72,8 @@ describe('cells', () => {
 
   it('are texts, whole numbers or numbers', () => {
     expect([asString('x', 0), asWhole(-0, 0, false), asWhole(5n, 0, true), asNumber(0.5, 0), asNumber(7n, 0)]).toEqual(['x', 0, 5, 0.5, 7]); // prettier-ignore
-    expect([asWhole(2 ** 24, 0, true), asWhole(-(2 ** 53 - 1), 0, false)]).toEqual([2 ** 24, -(2 ** 53 - 1)]);
-    expectError(() => asWhole(2 ** 24 + 1, 3, true, 'a'), 'ValueError', 'a', '16777217 at position 3');
+    expect([asWhole(2 ** 24 - 1, 0, true), asWhole(-(2 ** 53 - 1), 0, false)]).toEqual([2 ** 24 - 1, -(2 ** 53 - 1)]);
+    expectError(() => asWhole(2 ** 24, 3, true, 'a'), 'ValueError', 'a', '16777216 at position 3');
     expectError(() => asWhole(2 ** 53, 3, false), 'ValueError', 'data', '9007199254740992 at position 3');
     expectError(() => asWhole(0.5, 0, false), 'ValueError', 'data', '0.5');
     expectError(() => asWhole('1', 1, false), 'TypeError', 'data', 'a string at position 1');

@@ -268,18 +268,18 @@ describe('Pipeline', () => {
       [/`data`.*columns by name/, [1, 2]],
       [/`data.user`.*the column user.*tags, age/, without],
       [/`data\[0\].user`.*a value/, [{ tags: [] }]],
-      [/strings.*a number at position 0/, { ...COLUMNS, user: [1, 2, 3] }],
+      [/`data.user`.*strings.*a number in row 0/, { ...COLUMNS, user: [1, 2, 3] }],
       [/`data.user`.*one value for each row.*\{list: \.\.\.\}/, { ...COLUMNS, user: [['a', 'b'], ['c']] }],
       [/`data.tags`.*a list of values/, { ...COLUMNS, tags: ['a', 'b'] }],
       [/`data.score`.*numbers.*a string/, { ...COLUMNS, score: ['1'] }],
-      [/`data.score`.*NaN at position 0/, { ...COLUMNS, score: [NaN] }],
+      [/`data.score`.*NaN in row 0/, { ...COLUMNS, score: [NaN] }],
       [/`data.ids`.*32 bits.*hash/, { ...COLUMNS, ids: [[2 ** 40]] }],
       [/`data.ids`.*whole numbers/, { ...COLUMNS, ids: [[0.5]] }],
     ];
     for (const [message, rows] of refused) expect(() => pipeline.apply(rows as never)).toThrowError(message);
     expect(() => make().apply(ROWS)).toThrowError(emb.RuntimeError, /from adapt/);
-    const oneHot = new Pipeline({ columns: { tags: { list: new StringLookup({ vocabulary: ['x'], outputMode: 'oneHot' }) } } }); // prettier-ignore
-    expect(() => oneHot.apply(ROWS)).toThrowError(/`columns.tags`.*oneHot/);
+    const oneHot = { tags: { list: new StringLookup({ vocabulary: ['x'], outputMode: 'oneHot' }) } };
+    expect(() => new Pipeline({ columns: oneHot })).toThrowError(/`columns.tags`.*oneHot/);
     const counts = new Pipeline({ columns: { tags: { list: new StringLookup({ outputMode: 'count' }) } } });
     expect(() => counts.inputs()).toThrowError(emb.RuntimeError, /has adapted/);
     expect(counts.adapt(ROWS).inputs()['tags']!.shape).toEqual([null, 3]);
