@@ -234,6 +234,27 @@ function isFromModel(batch: FeatureIds): batch is ModelRows {
   return 'splits' in batch;
 }
 
+/** Throws ValueError where weights lie in other rows than the ids, of which there are as many. */
+function checkSameSplits(ofIds: tf.Tensor1D, ofWeights: tf.Tensor1D, path: string): void {
+  if (ofIds.dataId === ofWeights.dataId) return;
+  const { ops } = currentBackend();
+  if (ops !== null) {
+    // By ops, which a captured step runs too: what differs makes a weight that is refused.
+    try {
+      tf.tidy(() => ops.checkWeights(tf.where(ofIds.notEqual(ofWeights).any(), NaN, tf.scalar(0))));
+      return;
+    } catch {
+      // Told below, with the row.
+    }
+  }
+  const [ids, weights] = [ofIds.dataSync<'int32'>(), ofWeights.dataSync<'int32'>()];
+  const end = ids.findIndex((each, i) => each !== weights[i]);
+  if (end < 0) return;
+  const count = (splits: Int32Array): number => splits[end]! - splits[end - 1]!;
+  const received = described(`${count(weights)} in row ${end - 1}`);
+  throw new ValueError(path, `rows as the ids have, ${count(ids)} values in row ${end - 1}`, received);
+}
+
 /** The weights of ragged rows, one for each id. */
 function weightsOfRows(rows: RaggedRows, weights: unknown, path: string): tf.Tensor1D | null {
   if (weights === null || weights === undefined) return null;
@@ -244,6 +265,7 @@ function weightsOfRows(rows: RaggedRows, weights: unknown, path: string): tf.Ten
     const sizes = ({ rowSplits, values }: RaggedRows): string => `${rowSplits.size - 1} rows of ${values.size} values`;
     throw new ValueError(path, `${sizes(rows)}, as the ids have`, described(sizes(given)));
   }
+  checkSameSplits(rows.rowSplits, given.rowSplits, path);
   return given.values.dtype === 'float32' ? given.values : given.values.toFloat();
 }
 
