@@ -214,7 +214,8 @@ export function readDeclaration(args: DeclarationArgs, found: ReadonlyMap<string
   const names = columns.flatMap(({ name, missing, isList }) => {
     return missing === 'mask' && !isList ? [name, maskName(name)] : [name];
   });
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  const seen = new Set<string>();
+  const twice = names.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined)
     throw new ValueError(`columns.${twice}`, 'a name of its own', described('the mask of another'));
   for (const { name, isList, length, item, missing } of columns) {
@@ -229,13 +230,19 @@ export function readDeclaration(args: DeclarationArgs, found: ReadonlyMap<string
     if (missing === 'mask')
       throw new ValueError(`columns.${name}.missing`, `'error' or a value for the ${argument}`, missing);
   }
-  if (found !== null) for (const { source, name } of columns) checkFound(source, `columns.${name}`, [...found.keys()]);
+  if (found !== null) for (const { source, name } of columns) checkFound(source, `columns.${name}`, found);
   return { columns, labels, weight: weight ?? null };
 }
 
 /** Throws ValueError, with the nearest name, where the data have no such column. */
-export function checkFound(source: string, path: string, names: readonly string[], where = 'the data'): void {
-  if (names.includes(source)) return;
+export function checkFound(
+  source: string,
+  path: string,
+  found: ReadonlyMap<string, unknown>,
+  where = 'the data',
+): void {
+  if (found.has(source)) return;
+  const names = [...found.keys()];
   const some = names.length > 20 ? `${names.slice(0, 20).join(', ')}, …` : names.join(', ');
   const meant = closestName(source, names);
   const note = meant === undefined ? undefined : `Did you mean ${meant}?`;

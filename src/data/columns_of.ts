@@ -4,16 +4,17 @@ import { readOptions } from '../base/options.js';
 import type { ColumnType } from './column_spec.js';
 import { checkSource, findFiles, type DataSource } from './data_file.js';
 import { arrowColumns } from './from_arrow.js';
-import { csvColumns, readFormat, type CsvArgs } from './from_csv.js';
+import { FORMAT_FIELDS, csvColumns, readFormat, type CsvFormatArgs } from './from_csv.js';
 import { parquetColumns } from './from_parquet.js';
 
 /**
  * Returns the columns of a file by name, with the types that it says they have or, in CSV files, that its first 1000 rows
- * fit. Parquet and Arrow files are told by their first bytes; columns of structs and nested lists are left out. Of several
+ * fit: whole numbers of any size are 'int', and larger ones than int32 holds an error when they are read. Columns without a
+ * name of their own are left out. Parquet and Arrow files are told by their first bytes; columns of structs and nested lists are left out. Of several
  * files the first one is looked at.
  *
  * @param source - As `fromCsv`, `fromParquet` and `fromArrow` take it.
- * @param options - Of CSV files: `delimiter` and `header`, as `fromCsv` has them.
+ * @param options - Of CSV files: `delimiter`, `header`, `encoding` and `quote`, as `fromCsv` has them.
  * @returns Types by name, to be given to these functions, whole or in part.
  * @throws TypeError and ValueError for other arguments; ValueError for a file that does not exist or holds no columns.
  * Source: pyarrow.parquet.read_schema (pyarrow 26).
@@ -23,11 +24,10 @@ import { parquetColumns } from './from_parquet.js';
  */
 export async function columnsOf(
   source: DataSource | readonly DataSource[],
-  options: Pick<CsvArgs, 'delimiter' | 'header'> = {},
+  options: CsvFormatArgs = {},
 ): Promise<Record<string, ColumnType>> {
   checkSource(source);
-  const given = readOptions<Pick<CsvArgs, 'delimiter' | 'header'>>(options, ['delimiter', 'header']);
-  const format = readFormat(given);
+  const format = readFormat(readOptions<CsvFormatArgs>(options, FORMAT_FIELDS));
   const [first] = await findFiles(source);
   const file = await first!.open();
   const magic = new TextDecoder('latin1').decode(await file.read(0, Math.min(8, file.size)));

@@ -121,12 +121,12 @@ function chunkOf(
   vectorOf: VectorOf,
 ): RawChunk {
   const { fields } = batch.schema;
-  const names = fields.map(({ name }) => String(name));
+  const places = new Map(fields.map(({ name }, i) => [String(name), i]));
   const read = new Map<string, RawColumn>();
   for (const { source, name } of columns) {
     const path = `columns.${name}`;
-    checkFound(source, path, names, at.where);
-    const place = names.indexOf(source);
+    checkFound(source, path, places, at.where);
+    const place = places.get(source)!;
     read.set(source, columnOf(fields[place]!, batch.data.children[place] as Data, path, vectorOf));
   }
   return { count: batch.numRows, ...at, columns: read };

@@ -1,7 +1,5 @@
-/** Data sets of CSV files: papaparse reads the text, a piece at a time, in Node and in pages alike. */
-import type * as papa from 'papaparse';
+/** Data sets of CSV files, whose text is read a piece at a time. */
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
-import { loadPackage } from '../base/platform.js';
 import { checkBoolean } from '../base/layer_arguments.js';
 import { readOptions } from '../base/options.js';
 import {
@@ -12,9 +10,10 @@ import {
   type Declaration,
   type DeclarationArgs,
 } from './column_spec.js';
+import { CsvRecords } from './csv_records.js';
 import { checkSource, findFiles, unpackedPieces, type DataFile, type DataSource } from './data_file.js';
 import { Dataset } from './dataset.js';
-import { ISO_DATE, type RawChunk, type RawColumn } from './raw_column.js';
+import { NUMBER, timeOfText, type RawChunk, type RawColumn } from './raw_column.js';
 
 /** Options of `fromCsv`. */
 export interface CsvArgs extends DeclarationArgs {
@@ -22,11 +21,19 @@ export interface CsvArgs extends DeclarationArgs {
   delimiter?: string | undefined;
   /** Whether the first line names the columns; without one they are named column_0, column_1 and so on. */
   header?: boolean | undefined;
-  /** Texts that stand for a missing value; the empty one by default. */
+  /** Texts that stand for a missing value; the empty one by default, which in columns of numbers and dates always does. */
   naValues?: readonly string[] | undefined;
+  /** The encoding of the text, by a name that TextDecoder knows, such as 'latin1' or 'utf-16le'; 'utf-8' by default. */
+  encoding?: string | undefined;
+  /** Whether fields that hold delimiters, ends of lines or quotes are in quotes; false: quotes are characters like others. */
+  quote?: boolean | undefined;
 }
 
-const FIELDS = [...DECLARATION_FIELDS, 'delimiter', 'header', 'naValues'] as const;
+/** Options that say how files are laid out. */
+export type CsvFormatArgs = Pick<CsvArgs, 'delimiter' | 'header' | 'encoding' | 'quote'>;
+
+export const FORMAT_FIELDS = ['delimiter', 'header', 'encoding', 'quote'] as const;
+const FIELDS = [...DECLARATION_FIELDS, ...FORMAT_FIELDS, 'naValues'] as const;
 /** Rows of a chunk. */
 const CHUNK_ROWS = 8192;
 /** Characters; a quote that is never closed would make one row of all that follows. */
@@ -38,108 +45,77 @@ const LOOKED_AT = 1000;
 export interface Format {
   readonly delimiter: string | null;
   readonly hasHeader: boolean;
+  readonly encoding: string;
+  readonly hasQuotes: boolean;
 }
 
-type PapaParse = typeof papa;
-
-const papaParse = (): Promise<PapaParse> =>
-  loadPackage('papaparse', 'source', async () => {
-    const module = (await import('papaparse')) as PapaParse & { default?: PapaParse };
-    return module.default ?? module;
-  });
-
-/** What ends a line; a file ends all of them alike. */
-function lineEnd(text: string): '\n' | '\r' | '\r\n' {
-  const found = /\r\n|\n|\r/.exec(text.replace(/"(?:[^"]|"")*"/g, ''));
-  return (found?.[0] ?? '\n') as '\n';
-}
-
-/** The lines of a file as lists of fields, some at a time, with the number of the first one. */
-async function* recordsOf(file: DataFile, delimiter: string): AsyncGenerator<string[][]> {
-  const { Parser } = await papaParse();
-  let parser: papa.Parser | null = null;
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
+/** The lines of a file as lists of fields, some at a time. */
+async function* recordsOf(file: DataFile, { delimiter, hasQuotes, encoding }: Format): AsyncGenerator<string[][]> {
+  const records = new CsvRecords({ delimiter: delimiter ?? delimiterOf(file.name), hasQuotes });
+  const decoder = new TextDecoder(encoding, { fatal: true });
   const decoded = (piece?: Uint8Array): string => {
     try {
       return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
     } catch {
-      throw new ValueError('source', 'text in UTF-8', described(`${file.name}, which holds other bytes`));
+      const note = 'Say which encoding the text has: encoding: …';
+      const received = described(`${file.name}, which holds other bytes`);
+      throw new ValueError('source', `text in ${encoding.toUpperCase()}`, received, note);
     }
   };
-  const parse = (isLast: boolean): string[][] => {
-    parser ??= new Parser({ delimiter, newline: lineEnd(text) });
-    const { data, errors, meta } = parser.parse(text, 0, !isLast) as {
-      data: string[][];
-      errors: { message: string; row: number; code: string }[];
-      meta: { cursor: number };
-    };
-    text = isLast ? '' : text.slice(meta.cursor);
-    // A quote may close in a later piece.
-    const wrong = errors.find(({ code }) => isLast || code !== 'MissingQuotes');
-    if (wrong !== undefined) throw new ValueError('source', 'a CSV file', described(file.name), `${wrong.message}.`);
-    if (text.length > LONGEST_ROW) {
-      const received = described(`${file.name}: is a quote not closed?`);
-      throw new ValueError('source', `rows of at most ${LONGEST_ROW} characters`, received);
+  const taken = (text: string, isLast: boolean): string[][] => {
+    try {
+      return records.take(text, isLast);
+    } catch (error) {
+      const note = `${(error as Error).message} Files whose quotes are characters like others are read by quote: false.`;
+      throw new ValueError('source', 'a CSV file', described(file.name), note);
     }
-    return data;
   };
   for await (const piece of unpackedPieces(file)) {
-    text += decoded(piece);
-    yield parse(false);
+    yield taken(decoded(piece), false);
+    if (records.waiting <= LONGEST_ROW) continue;
+    const received = described(`${file.name}: is a quote not closed?`);
+    throw new ValueError('source', `rows of at most ${LONGEST_ROW} characters`, received);
   }
-  text += decoded();
-  if (text !== '') yield parse(true);
+  yield taken(decoded(), true);
 }
 
 const isEmptyLine = (record: readonly string[]): boolean => record.length === 1 && record[0]!.trim() === '';
 
-function checkHeader(header: readonly string[], name: string): void {
-  header.forEach((column, i) => {
-    if (column === '')
-      throw new ValueError('source', 'a name for each column', described(`none for column ${i + 1} of ${name}`));
-    if (header.indexOf(column) !== i) {
-      throw new ValueError('source', 'columns of different names', described(`two named ${column} in ${name}`));
-    }
+const delimiterOf = (name: string): string => (/\.tsv(\.gz)?$/i.test(name.split(/[?#]/)[0]!) ? '\t' : ',');
+
+/** The columns of a file by their names: where each lies, null where two have one name. Names may be padded. */
+function headerOf(record: readonly string[], { hasHeader }: Format): Map<string, number | null> {
+  const places = new Map<string, number | null>();
+  record.forEach((field, i) => {
+    const name = hasHeader ? field.trim() : `column_${i}`;
+    // pandas writes its index without a name.
+    if (name !== '') places.set(name, places.has(name) ? null : i);
   });
+  return places;
 }
 
-const delimiterOf = ({ delimiter }: Format, name: string): string => {
-  const isTabbed = /\.tsv(\.gz)?$/i.test(name.split(/[?#]/)[0]!);
-  return delimiter ?? (isTabbed ? '\t' : ',');
-};
-
-/** Names of the columns; a mark of the byte order is not part of one, and they may be padded. */
-function headerOf(record: readonly string[], { hasHeader }: Format, name: string): string[] {
-  const names = hasHeader
-    ? record.map((field, i) => (i === 0 ? field.replace(/^\uFEFF/, '') : field).trim())
-    : record.map((_, i) => `column_${i}`);
-  checkHeader(names, name);
-  return names;
-}
-
-const WHOLE = /^[+-]?\d{1,9}$/;
-const WHOLES = /^\d{1,9}([|;]\d{1,9})*$/;
+const WHOLE = /^[+-]?\d+$/;
+const WHOLES = /^\d+([|;]\d+)*$/;
 
 /** The type that fits all cells; cells that are empty fit each. */
 function typeOfCells(cells: readonly string[]): ColumnType {
   const held = cells.map((cell) => cell.trim()).filter((cell) => cell !== '');
   if (held.length === 0) return 'string';
   if (held.every((cell) => WHOLE.test(cell))) return 'int';
-  if (held.every((cell) => Number.isFinite(Number(cell)))) return 'float';
+  if (held.every((cell) => NUMBER.test(cell))) return 'float';
   if (held.every((cell) => WHOLES.test(cell))) return 'ids';
-  return held.every((cell) => ISO_DATE.test(cell)) ? 'date' : 'string';
+  return held.every((cell) => timeOfText(cell) !== undefined) ? 'date' : 'string';
 }
 
-/** The columns of a file, with the types that its first rows fit. */
+/** The columns of a file that a name tells from others, with the types that its first rows fit. */
 export async function csvColumns(file: DataFile, format: Format): Promise<Map<string, ColumnType>> {
-  let names: string[] | null = null;
+  let names: Map<string, number | null> | null = null;
   const rows: string[][] = [];
-  reading: for await (const records of recordsOf(file, delimiterOf(format, file.name))) {
+  reading: for await (const records of recordsOf(file, format)) {
     for (const record of records) {
       if (isEmptyLine(record)) continue;
       if (names === null) {
-        names = headerOf(record, format, file.name);
+        names = headerOf(record, format);
         if (format.hasHeader) continue;
       }
       rows.push(record);
@@ -147,7 +123,8 @@ export async function csvColumns(file: DataFile, format: Format): Promise<Map<st
     }
   }
   if (names === null) throw noHeader(file.name);
-  return new Map(names.map((name, i) => [name, typeOfCells(rows.map((row) => row[i] ?? ''))]));
+  const known = [...names].filter((entry): entry is [string, number] => entry[1] !== null);
+  return new Map(known.map(([name, place]) => [name, typeOfCells(rows.map((row) => row[place] ?? ''))]));
 }
 
 const noHeader = (name: string): ValueError =>
@@ -156,16 +133,23 @@ const noHeader = (name: string): ValueError =>
 /** The rows of one file, cut into chunks; only columns of the declaration are kept. */
 async function* rowsOf(file: DataFile, { columns }: Declaration, format: Format): AsyncGenerator<RawChunk> {
   const { name } = file;
-  let header: string[] | null = null;
+  /** Fields of each line. */
+  let width: number | null = null;
   let places: (readonly [source: string, place: number])[] = [];
   let cells: string[][] = [];
   let [first, count] = [0, 0];
-  const learnHeader = (names: string[]): void => {
-    header = names;
-    for (const spec of columns) checkFound(spec.source, `columns.${spec.name}`, names, name);
-    places = [...new Set(columns.map(({ source }) => source))].map(
-      (source) => [source, names.indexOf(source)] as const,
-    );
+  const learnHeader = (record: readonly string[]): void => {
+    width = record.length;
+    const names = headerOf(record, format);
+    const found = new Map<string, number>();
+    for (const spec of columns) {
+      const place = names.get(spec.source);
+      checkFound(spec.source, `columns.${spec.name}`, names, name);
+      if (typeof place === 'number') found.set(spec.source, place);
+      else
+        throw new ValueError('source', 'columns of different names', described(`two named ${spec.source} in ${name}`));
+    }
+    places = [...found];
     cells = places.map(() => []);
   };
   const taken = (): RawChunk => {
@@ -178,23 +162,23 @@ async function* rowsOf(file: DataFile, { columns }: Declaration, format: Format)
     count = 0;
     return chunk;
   };
-  for await (const records of recordsOf(file, delimiterOf(format, name))) {
+  for await (const records of recordsOf(file, format)) {
     for (const record of records) {
-      if (isEmptyLine(record) && (header === null || (header as string[]).length > 1)) continue;
-      if (header === null) {
-        learnHeader(headerOf(record, format, name));
+      if (isEmptyLine(record) && width !== 1) continue;
+      if (width === null) {
+        learnHeader(record);
         if (format.hasHeader) continue;
       }
-      if (record.length !== header!.length) {
+      if (record.length !== width) {
         const received = described(`${record.length} in row ${first + count + 1} of ${name}`);
-        throw new ValueError('source', `${header!.length} fields in each row`, received);
+        throw new ValueError('source', `${width} fields in each row`, received);
       }
       for (let i = 0; i < places.length; i++) cells[i]!.push(record[places[i]![1]]!);
       count += 1;
       if (count === CHUNK_ROWS) yield taken();
     }
   }
-  if (header === null) throw noHeader(name);
+  if (width === null) throw noHeader(name);
   if (count > 0) yield taken();
 }
 
@@ -204,21 +188,37 @@ function checkText(value: unknown, argument: string): string {
   return value;
 }
 
+function checkEncoding(value: unknown): string {
+  const encoding = checkText(value ?? 'utf-8', 'encoding');
+  try {
+    return new TextDecoder(encoding).encoding;
+  } catch {
+    throw new ValueError('encoding', 'an encoding that TextDecoder knows, such as utf-8 or latin1', encoding);
+  }
+}
+
 /** How files are written, as the caller says. */
-export function readFormat({ delimiter, header }: Pick<CsvArgs, 'delimiter' | 'header'>): Format {
+export function readFormat({ delimiter, header, encoding, quote }: CsvFormatArgs): Format {
+  const parting = (delimiter ?? null) === null ? null : checkText(delimiter, 'delimiter');
+  if (parting !== null && /[\r\n"]/.test(parting)) {
+    throw new ValueError('delimiter', 'characters other than quotes and ends of lines', delimiter);
+  }
   return {
-    delimiter: (delimiter ?? null) === null ? null : checkText(delimiter, 'delimiter'),
+    delimiter: parting,
     hasHeader: checkBoolean(header, 'header', true),
+    encoding: checkEncoding(encoding),
+    hasQuotes: checkBoolean(quote, 'quote', true),
   };
 }
 
 /**
  * Returns a data set of one or more CSV files, which are read again, piece by piece, in each reading.
  *
- * Cells of 'float' and 'int' columns are numbers, or `true` and `false`; those of 'ids' and lists are cut at any of
- * `|`, `;` and `,` (within brackets too), and numbers at spaces, unless the type names a separator. Empty cells are missing values,
- * empty lists in list columns, and texts in columns of strings. Files named `.gz` are unpacked. The number of rows is not
- * known beforehand.
+ * Cells of 'float' and 'int' columns are decimal numbers, or `true` and `false`. In list columns a cell that is wholly a
+ * list of JSON or Python is read as such; any other is cut at the separator of the type, by default at any of `|`, `;` and
+ * `,`, and numbers at spaces too. Empty cells are missing values, empty lists in list columns, and texts in columns of
+ * strings. Columns without a name, and those that share one, may be there but cannot be read. Lines end with \\n, \\r or
+ * both. Files named `.gz` are unpacked. The number of rows is not known beforehand.
  *
  * @param source - A path, which may be a pattern such as `logs/*.csv`; a URL; a File or Blob; bytes; or an array of these.
  * @param args - Types by name, label and weight; see `CsvArgs`.

@@ -176,7 +176,7 @@ function placeOf(opened: OpenFile, group: number, source: string, path: string, 
 async function* rowsOf(opened: OpenFile, { columns }: Declaration): AsyncGenerator<RawChunk> {
   const reader = await library();
   const { file, metadata, columns: found } = opened;
-  for (const { source, name } of columns) checkFound(source, `columns.${name}`, [...found.keys()], file.name);
+  for (const { source, name } of columns) checkFound(source, `columns.${name}`, found, file.name);
   const names = new Map(columns.map(({ source, name }) => [source, `columns.${name}`]));
   let first = 0;
   for (let group = 0; group < metadata.row_groups.length; group++) {

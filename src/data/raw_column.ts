@@ -2,7 +2,9 @@
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { rowOf as rowOfEntry } from '../ids/row_splits.js';
 import { FLOAT32_WHOLE_MAX } from '../ids/whole_ids.js';
-import type { ColumnSpec, DatePart } from './column_spec.js';
+import { takenBy } from '../preprocessing/pipeline/missing_values.js';
+import { listOf } from './cell_list.js';
+import { isPreprocessor, type ColumnSpec, type DatePart } from './column_spec.js';
 
 /** Values of some rows as they were read. */
 export interface RawColumn {
@@ -46,17 +48,10 @@ export interface Known<T> {
   readonly missing: Uint8Array | null;
 }
 
-const BRACKETS = /^\s*[[({](.*)[\])}]\s*$/s;
-const PARTS_OF_NUMBERS = /[|;,\s]+/;
-const PARTS_OF_TEXTS = /[|;,]/;
-
-function partsOf(cell: string, { separator, item }: ColumnSpec): string[] {
-  const parting = separator ?? (item === 'int' || item === 'float' ? PARTS_OF_NUMBERS : PARTS_OF_TEXTS);
-  const inside = separator === null ? (BRACKETS.exec(cell)?.[1] ?? cell) : cell;
-  const parts = inside.split(parting).map((part) => part.trim());
-  // Quotes belong to lists as Python and JSON print them.
-  const bare = separator === null ? parts.map((part) => part.replace(/^(["'])(.*)\1$/, '$2')) : parts;
-  return bare.filter((part) => part !== '');
+function isListOfNumbers({ item }: ColumnSpec): boolean {
+  if (!isPreprocessor(item)) return item !== 'string';
+  const taken = takenBy(item);
+  return taken === 'wholes' || taken === 'numbers';
 }
 
 /** A row number in words, as people count. */
@@ -73,10 +68,12 @@ export function cellsOf(spec: ColumnSpec, chunk: RawChunk, naValues: ReadonlySet
   if (spec.isList && rowSplits === null) {
     const splits = new Int32Array(chunk.count + 1);
     const parts: unknown[] = [];
+    const isOfNumbers = isListOfNumbers(spec);
     for (let row = 0; row < chunk.count; row++) {
       const cell = values[row];
       if (raw.isText) {
-        if (!naValues.has(cell as string)) for (const part of partsOf(cell as string, spec)) parts.push(part);
+        const list = naValues.has(cell as string) ? [] : listOf(cell as string, isOfNumbers, spec.separator);
+        for (const part of list) parts.push(part);
       } else if (cell !== null && cell !== undefined) parts.push(cell);
       splits[row + 1] = parts.length;
     }
@@ -115,6 +112,10 @@ function wrong(cells: Cells, place: number, expected: string, note?: string): Er
   return new Wrong(`columns.${spec.name}`, expected, received, note);
 }
 
+/** A decimal number. */
+export const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const INFINITE = /^([+-]?)inf(inity)?$/i;
+
 /** The value as a number; NaN where it is missing, undefined where it is none. */
 function numberOf(value: unknown, cells: Cells): number | undefined {
   if (typeof value === 'number') return value;
@@ -123,11 +124,13 @@ function numberOf(value: unknown, cells: Cells): number | undefined {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (!cells.isText || typeof value !== 'string') return undefined;
   const text = value.trim();
-  if (cells.naValues.has(text)) return NaN;
-  const number = Number(text);
-  if (!Number.isNaN(number)) return number;
+  // Nothing else can be meant by an empty cell.
+  if (text === '' || cells.naValues.has(text)) return NaN;
+  if (NUMBER.test(text)) return Number(text);
   const word = text.toLowerCase();
   if (word === 'true' || word === 'false') return word === 'true' ? 1 : 0;
+  const infinite = INFINITE.exec(text);
+  if (infinite !== null) return infinite[1] === '-' ? -Infinity : Infinity;
   return word === 'nan' ? NaN : undefined;
 }
 
@@ -239,7 +242,25 @@ export function stringsOf(cells: Cells): Known<readonly string[]> {
 }
 
 const DAY = 86_400_000;
-export const ISO_DATE = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?\s*(Z|[+-]\d\d:?\d\d)?$/;
+const ISO_DATE = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?)?\s*(?:Z|([+-])(\d\d):?(\d\d))?$/;
+
+/** Milliseconds since 1970 of a date, UTC where it says nothing else; undefined: there is no such day or time. */
+export function timeOfText(text: string): number | undefined {
+  const match = ISO_DATE.exec(text);
+  if (match === null) return undefined;
+  const [year, month, day, hour, minute, second] = match
+    .slice(1, 7)
+    .map((part: string | undefined) => Number(part ?? 0));
+  const [fraction = '', sign, zoneHours = '0', zoneMinutes = '0'] = match.slice(7);
+  const date = new Date(0);
+  date.setUTCFullYear(year!, month! - 1, day);
+  const isDay = date.getUTCMonth() === month! - 1 && date.getUTCDate() === day;
+  const zone = Number(zoneHours) * 60 + Number(zoneMinutes);
+  if (!isDay || hour! > 23 || minute! > 59 || second! > 59 || zone >= 24 * 60 || Number(zoneMinutes) > 59)
+    return undefined;
+  const minutes = hour! * 60 + minute! - (sign === '-' ? -zone : zone);
+  return date.getTime() + minutes * 60_000 + second! * 1000 + Number(fraction.slice(1, 4).padEnd(3, '0'));
+}
 
 /** Milliseconds since 1970; NaN where it is missing, undefined where it is none. */
 function timeOf(value: unknown, cells: Cells): number | undefined {
@@ -249,12 +270,8 @@ function timeOf(value: unknown, cells: Cells): number | undefined {
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
-  if (cells.naValues.has(text)) return NaN;
-  const match = ISO_DATE.exec(text);
-  if (match === null) return undefined;
-  const [, time = '', , , zone = 'Z'] = match;
-  const at = Date.parse(`${text.slice(0, 10)}T${time === '' ? '00:00' : time.slice(1)}${zone}`);
-  return Number.isNaN(at) ? undefined : at;
+  if (cells.isText && (text === '' || cells.naValues.has(text))) return NaN;
+  return timeOfText(text);
 }
 
 function partOf(time: number, part: DatePart): number {

@@ -15,8 +15,6 @@ const IMPORTS = {
   'hyparquet-compressors': '/node_modules/hyparquet-compressors/src/index.js',
   fzstd: '/node_modules/fzstd/esm/index.mjs',
   hysnappy: '/node_modules/hysnappy/js/index.js',
-  // papaparse comes as a script.
-  papaparse: 'data:text/javascript,export default window.Papa',
 };
 
 type Columns = Record<string, number[] | { values: number[]; rowSplits: number[] }>;
@@ -46,7 +44,6 @@ const CSV = `n,ids\n${Array.from({ length: 300 }, (_, row) => `${row / 4},"${row
 const PAGE = `<!doctype html>
 <script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>
 ${SCRIPTS}
-<script src="/node_modules/papaparse/papaparse.min.js"></script>
 <input type="file" id="picked">
 <script>
   const batchesOf = ${String(batchesOf)};

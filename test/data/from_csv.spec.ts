@@ -80,9 +80,11 @@ describe('CSV files', () => {
   });
 
   it('have numbers, flags, dates, lists and missing values', async () => {
-    expect(await read('f,i\nTRUE,false\n 1e-3 ,0x10', { f: 'float', i: 'int' })).toEqual([
+    expect(await read('f,i\nTRUE,false\n 1e-3 ,+16\n-.5,-7.\n-inf,1e3', { f: 'float', i: 'int' })).toEqual([
       { f: 1, i: 0 },
       { f: Math.fround(1e-3), i: 16 },
+      { f: -0.5, i: -7 },
+      { f: -Infinity, i: 1000 },
     ]);
     const when = { type: 'date', part: 'weekday' } as const;
     expect(await read('when\n2024-05-31\n', { when })).toEqual([{ when: 4 }]);
@@ -101,6 +103,111 @@ describe('CSV files', () => {
     ]);
     const lookup = new emb.preprocessing.IntegerLookup({ vocabulary: [900719925474099, 5] });
     expect(await read('k\n5\n900719925474099\n6', { k: lookup })).toEqual([{ k: 2 }, { k: 1 }, { k: 0 }]);
+  });
+
+  it('are missing where numbers and dates are empty, whatever else stands for it', async () => {
+    for (const naValues of [[], ['NA'], ['', 'NA'], ['-']]) {
+      for (const type of ['int', 'float', 'date'] as const) {
+        const text = 'x,y\n,1\n';
+        const error = expectRejection(() => read(text, { x: type }, { naValues }), 'ValueError', 'columns.x', 'row 1');
+        await error;
+        const filled = await read(text, { x: { type, missing: 7 } }, { naValues });
+        expect(filled)
+          .withContext(`${type} ${naValues.join()}`)
+          .toEqual([{ x: 7 }]);
+        expect(await read('x,y\n ,1\n', { x: { type, missing: 'mask' } }, { naValues })).toEqual([{ x: 0, x_mask: 0 }]);
+      }
+    }
+    // A text may be empty.
+    expect(await read('x,y\n,1\n', { x: { type: 'string', missing: '?' } }, { naValues: ['NA'] })).toEqual([{ x: '' }]);
+  });
+
+  it('have no numbers but decimal ones, no days but those of the calendar', async () => {
+    for (const cell of ['0x1F', '0b1', '0o7', '1_000', '1,5', '1e', '.', '+-1', '１']) {
+      for (const type of ['int', 'float'] as const) {
+        await expectRejection(() => read(`x,y\n"${cell}",1`, { x: type }), 'ValueError', 'columns.x', cell);
+      }
+    }
+    const days = ['2024-02-30', '2023-02-29', '2024-04-31', '2024-00-10', '2024-13-01', '2024-01-00', '1900-02-29'];
+    const times = ['2024-05-31T24:00', '2024-05-31T08:60', '2024-05-31T08:00:60', '2024-05-31T08:00+25:00', '24-05-31'];
+    for (const cell of [...days, ...times]) {
+      await expectRejection(() => read(`x\n${cell}`, { x: 'date' }), 'ValueError', 'columns.x', cell);
+    }
+    const shown = [
+      '2024-02-29',
+      '2000-02-29T23:59:59.579',
+      '0099-03-01',
+      '1969-12-31 22:30+0130',
+      '2024-05-31T08:00-05:30',
+    ];
+    const wanted = ['2024-02-29', '2000-02-29T23:59:59.579Z', '0099-03-01', '1969-12-31T21:00Z', '2024-05-31T13:30Z'];
+    expect((await read(`x\n${shown.join('\n')}`, { x: 'date' })).map(({ x }) => x)).toEqual(
+      wanted.map((each) => Math.fround(Date.parse(each) / 86_400_000)),
+    );
+    for (const missing of [0.5, 2 ** 31, NaN, 'x']) {
+      const columns = { x: { type: 'int', missing } } as never;
+      expectError(() => fromCsv('a.csv', { columns }), 'ValueError', 'columns.x.missing');
+    }
+  });
+
+  it('may have an index and names that repeat, in many columns and encodings, without quotes', async () => {
+    const pandas = ',user,item,item\n0,ann,3,4\n1,bob,5,6\n';
+    expect(await read(pandas, { user: 'string' })).toEqual([{ user: 'ann' }, { user: 'bob' }]);
+    await expectRejection(() => read(pandas, { item: 'int' }), 'ValueError', 'source', 'two named item');
+    expect(await emb.data.columnsOf(bytesOf(pandas))).toEqual({ user: 'string' });
+    const names = Array.from({ length: 30_000 }, (_, i) => `c${i}`);
+    const wide = `${names.join(',')}\n${names.map((_, i) => i).join(',')}\n`;
+    expect(Object.keys(await emb.data.columnsOf(bytesOf(wide))).length).toBe(30_000);
+    const columns = Object.fromEntries(names.map((name) => [name, 'int' as const]));
+    const [row] = await read(wide, columns);
+    expect(names.every((name, i) => row![name] === i)).toBeTrue();
+    const latin = Uint8Array.from('s,n\ncaf\u00E9 \u00FC,1\n', (each) => each.charCodeAt(0));
+    const text = { columns: { s: 'string' } } as const;
+    await expectRejection(() => rowsOf(fromCsv(latin, text)), 'ValueError', 'source', 'other bytes');
+    expect(await rowsOf(fromCsv(latin, { ...text, encoding: 'latin1' }))).toEqual([{ s: 'café ü' }]);
+    expect(await emb.data.columnsOf(latin, { encoding: 'latin1' })).toEqual({ s: 'string', n: 'int' });
+    const wideText = new Uint8Array(Uint16Array.from('\uFEFFs\né,"\n', (each) => each.charCodeAt(0)).buffer);
+    const options = { ...text, encoding: 'utf-16le', delimiter: ';', quote: false };
+    expect(await rowsOf(fromCsv(wideText, options))).toEqual([{ s: 'é,"' }]);
+    expect(await read('a,b\n"x,y"\n', { a: 'string', b: 'string' }, { quote: false })).toEqual([{ a: '"x', b: 'y"' }]);
+    expectError(() => fromCsv('a.csv', { ...text, encoding: 'utf-9' }), 'ValueError', 'encoding', 'utf-9');
+    expectError(() => fromCsv('a.csv', { ...text, encoding: 8 as never }), 'TypeError', 'encoding');
+    expectError(() => fromCsv('a.csv', { ...text, quote: '"' as never }), 'TypeError', 'quote');
+    expectError(() => fromCsv('a.csv', { ...text, delimiter: '\n' }), 'ValueError', 'delimiter');
+  });
+
+  it('tell ids and times of ten digits and more as whole numbers, which are read or refused', async () => {
+    const text = 'time,user,bag,x\n1717142400,1999999999,3000000000|1,1.5\n1999999998,9007199254740993,7,2\n';
+    const types = await emb.data.columnsOf(bytesOf(text));
+    expect(types).toEqual({ time: 'int', user: 'int', bag: 'ids', x: 'float' });
+    expect((await read(text, { time: 'int' })).map(({ time }) => time)).toEqual([1717142400, 1999999998]);
+    await expectRejection(() => read(text, { user: 'int' }), 'ValueError', 'columns.user', '9007199254740993');
+    await expectRejection(() => read(text, { bag: 'ids' }), 'ValueError', 'columns.bag', '3000000000');
+    const hashed = new emb.preprocessing.Hashing({ numBins: 1_000_000 });
+    const wanted = ['1999999999', '9007199254740993'].map((each) => ({ user: hashed.apply(each) }));
+    expect(await read(text, { user: hashed })).toEqual(wanted);
+  });
+
+  it('have lists as MovieLens, Amazon and JSON write them', async () => {
+    const cells = [
+      ['(no genres listed)', ['(no genres listed)']],
+      ['Adventure|Sci-Fi', ['Adventure', 'Sci-Fi']],
+      ['(500) Days of Summer (2009)', ['(500) Days of Summer (2009)']],
+      ["['Clothing, Shoes & Jewelry', 'Men']", ['Clothing, Shoes & Jewelry', 'Men']],
+      ['["caf\\u00e9", "x|y"]', ['café', 'x|y']],
+      ['', []],
+      ['[]', []],
+    ] as const;
+    const lines = cells.map(([cell]) => `"${cell.replaceAll('"', '""')}"`);
+    for (const separator of [undefined, '|']) {
+      const type = { list: 'string', separator } as const;
+      expect((await read(`g,n\n${lines.join(',1\n')},1`, { g: type })).map(({ g }) => g)).toEqual(
+        cells.map(([, list]) => list) as never,
+      );
+    }
+    const nulls = { list: 'int', separator: undefined } as const;
+    await expectRejection(() => read('g,n\n"[1, null]",1', { g: nulls }), 'ValueError', 'columns.g', 'row 1');
+    expect(await read('g,n\n"[1, null]",1', { g: { type: nulls, missing: 'mask' } })).toEqual([{ g: [1] }]);
   });
 
   it('are read in pieces, whatever the pieces cut', async () => {
@@ -150,7 +257,7 @@ describe('CSV files', () => {
     await wrong('a,b\n1,2\n3', { a: 'int' }, 'source', '1 in row 2 of the bytes');
     await wrong('a,b\n1,2,3', { a: 'int' }, 'source', '3 in row 1');
     await wrong('a,a\n1,2', { a: 'int' }, 'source', 'two named a');
-    await wrong('a,\n1,2', { a: 'int' }, 'source', 'column 2');
+    await wrong('a,\n1,2', { '': 'int' }, 'columns.', 'no column');
     await wrong('', { a: 'int' }, 'source', 'empty');
     await wrong('a\n"x', { a: 'string' }, 'source', 'the bytes');
     await wrong('a\n"x"y,\n"z"', { a: 'string' }, 'source', 'the bytes');
