@@ -85,7 +85,8 @@ async function openPath(path: string, argument: string): Promise<DataFile> {
   return { name: path, size, read };
 }
 
-function ofBytes(bytes: Uint8Array, name: string): DataFile {
+/** Bytes in memory as a file. */
+export function bytesFile(bytes: Uint8Array, name: string): DataFile {
   return { name, size: bytes.length, read: async (start, end) => bytes.subarray(start, end) };
 }
 
@@ -105,7 +106,7 @@ async function fetched(url: string, argument: string, range?: string): Promise<R
 async function openUrl(url: string, argument: string): Promise<DataFile> {
   const first = await fetched(url, argument, 'bytes=0-0');
   const total = /\/(\d+)$/.exec(first.headers.get('content-range') ?? '');
-  if (first.status !== 206 || total === null) return ofBytes(new Uint8Array(await first.arrayBuffer()), url);
+  if (first.status !== 206 || total === null) return bytesFile(new Uint8Array(await first.arrayBuffer()), url);
   await first.arrayBuffer();
   const read = async (start: number, end: number): Promise<Uint8Array> => {
     if (start >= end) return new Uint8Array(0);
@@ -158,8 +159,8 @@ async function findOne(source: unknown, argument: string): Promise<FoundFile[]> 
   }
   const opened = (file: DataFile): FoundFile[] => [{ name: file.name, open: () => Promise.resolve(file) }];
   if (source instanceof Blob) return opened(ofBlob(source));
-  if (source instanceof ArrayBuffer) return opened(ofBytes(new Uint8Array(source), 'the bytes'));
-  if (source instanceof Uint8Array) return opened(ofBytes(source, 'the bytes'));
+  if (source instanceof ArrayBuffer) return opened(bytesFile(new Uint8Array(source), 'the bytes'));
+  if (source instanceof Uint8Array) return opened(bytesFile(source, 'the bytes'));
   throw new ArgumentTypeError(argument, EXPECTED, source);
 }
 

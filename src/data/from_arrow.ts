@@ -12,13 +12,17 @@ import {
   type DeclarationArgs,
 } from './column_spec.js';
 import { noteOnBytes } from '../io/byte_source.js';
-import { checkSource, findFiles, unpackedPieces, type DataFile, type DataSource } from './data_file.js';
+import { arrowSource } from './arrow_source.js';
+import { teachCodecs } from './arrow_codecs.js';
+import { checkSource, findFiles, type DataFile, type DataSource } from './data_file.js';
 import { Dataset } from './dataset.js';
 import type { RawChunk, RawColumn } from './raw_column.js';
 
 /** Those of `Type` in apache-arrow that are read here. */
 const TYPE = { int: 2, float: 3, utf8: 5, bool: 6, date: 8, timestamp: 10, list: 12, dictionary: -1 } as const;
-const MORE = { fixedSizeList: 16, largeUtf8: 20 } as const;
+const MORE = { fixedSizeList: 16, largeUtf8: 20, largeList: 21, utf8View: 24 } as const;
+
+const LISTS = [TYPE.list, MORE.fixedSizeList, MORE.largeList] as const;
 
 /** A table of apache-arrow, whichever copy of the package made it. */
 export interface ArrowTable {
@@ -58,17 +62,17 @@ function typeOf(type: arrow.DataType): ColumnType | null {
     [TYPE.float]: 'float',
     [TYPE.utf8]: 'string',
     [MORE.largeUtf8]: 'string',
+    [MORE.utf8View]: 'string',
     [TYPE.date]: 'date',
     [TYPE.timestamp]: 'date',
   };
   if (isOf(type, TYPE.dictionary)) return typeOf((type as arrow.Dictionary).dictionary);
-  if (!isOf(type, TYPE.list, MORE.fixedSizeList)) return of[type.typeId] ?? null;
+  if (!isOf(type, ...LISTS)) return of[type.typeId] ?? null;
   const { children } = type as arrow.List;
   const item = typeOf(children[0]!.type as arrow.DataType);
   if (item !== 'int' && item !== 'float' && item !== 'string') return null;
-  return isOf(type, TYPE.list)
-    ? { list: item }
-    : { list: item, length: (type as unknown as arrow.FixedSizeList).listSize };
+  if (!isOf(type, MORE.fixedSizeList)) return { list: item };
+  return { list: item, length: (type as unknown as arrow.FixedSizeList).listSize };
 }
 
 /** Values from `start` to before `end`: a view of numbers where none is missing. */
@@ -91,11 +95,13 @@ function columnOf(field: Field, data: Data, path: string, vectorOf: VectorOf): R
     throw new ValueError(path, 'a column of numbers, texts, dates or lists of them', described(String(type)));
   }
   const { length, children } = data;
-  if (!isOf(type, TYPE.list, MORE.fixedSizeList)) {
+  if (!isOf(type, ...LISTS)) {
     return { values: valuesOf(data, 0, length, vectorOf), rowSplits: null, isText: false };
   }
   const { listSize } = type as arrow.FixedSizeList;
-  const startOf = (row: number): number => (isOf(type, TYPE.list) ? data.valueOffsets[row]! : row * listSize);
+  const isFixed = isOf(type, MORE.fixedSizeList);
+  // Those of large lists are of 64 bits.
+  const startOf = (row: number): number => (isFixed ? row * listSize : Number(data.valueOffsets[row]!));
   const child = children[0] as Data;
   const rowSplits = new Int32Array(length + 1);
   const [first, last] = [startOf(0), startOf(length)];
@@ -132,57 +138,76 @@ function chunkOf(
   return { count: batch.numRows, ...at, columns: read };
 }
 
-const MAGIC = 'ARROW1';
+/** A reader of a file or stream, opened. */
+async function opened(file: DataFile): Promise<{ reader: arrow.AsyncRecordBatchStreamReader; isFile: boolean }> {
+  const arrowLibrary = await library();
+  await teachCodecs(arrowLibrary);
+  const source = await arrowSource(file, arrowLibrary);
+  const { RecordBatchReader } = arrowLibrary;
+  const from = RecordBatchReader.from as (source: unknown) => Promise<arrow.AsyncRecordBatchStreamReader>;
+  const reader = await from(source.isFile ? source.handle : source.messages);
+  await reader.open();
+  return { reader, isFile: source.isFile };
+}
 
-/** The stream within a file: all but the eight bytes before it. What comes behind its end is not read. */
-async function* streamOf(file: DataFile): AsyncGenerator<Uint8Array> {
-  let isFirst = true;
-  for await (const piece of unpackedPieces(file)) {
-    const isFile = isFirst && new TextDecoder('latin1').decode(piece.subarray(0, 6)) === MAGIC;
-    isFirst = false;
-    yield isFile ? piece.subarray(8) : piece;
+/** All record batches: of a file those of its footer, each by its number, as apache-arrow passes over what is none. */
+async function* batchesOf(file: DataFile): AsyncGenerator<arrow.RecordBatch> {
+  const { reader, isFile } = await opened(file);
+  if (!isFile) {
+    yield* reader as AsyncIterable<arrow.RecordBatch>;
+    return;
   }
+  const { numRecordBatches: count } = reader as unknown as { numRecordBatches: number };
+  for (let i = 0; i < count; i++) {
+    const batch = await (reader as unknown as arrow.AsyncRecordBatchFileReader).readRecordBatch(i);
+    if (batch !== null) yield batch as arrow.RecordBatch;
+    else
+      throw new ValueError('source', `${count} record batches, as the footer tells`, described(`${i} in ${file.name}`));
+  }
+}
+
+function unreadable(file: DataFile, error: unknown): Error {
+  if (error instanceof ValueError || error instanceof RuntimeError) return error;
+  const expected = 'a file or stream in the IPC format of Arrow';
+  return new ValueError('source', expected, described(file.name), noteOnBytes(error));
 }
 
 /** The columns of a file that can be read, with their types. */
 export async function arrowColumns(file: DataFile): Promise<Map<string, ColumnType>> {
-  const { RecordBatchReader } = await library();
-  const reader = await RecordBatchReader.from(streamOf(file));
-  await reader.open();
-  const types = new Map<string, ColumnType>();
-  for (const { name, type } of reader.schema.fields) {
-    const found = typeOf(type as arrow.DataType);
-    if (found !== null) types.set(String(name), found);
+  try {
+    const { reader } = await opened(file);
+    const types = new Map<string, ColumnType>();
+    for (const { name, type } of reader.schema.fields) {
+      const found = typeOf(type as arrow.DataType);
+      if (found !== null) types.set(String(name), found);
+    }
+    await reader.cancel();
+    return types;
+  } catch (error) {
+    throw unreadable(file, error);
   }
-  await reader.cancel();
-  return types;
 }
 
 async function* rowsOf(file: DataFile, declaration: Declaration): AsyncGenerator<RawChunk> {
-  const { RecordBatchReader, makeVector } = await library();
-  const vectorOf: VectorOf = (data) => makeVector(data);
   let first = 0;
   try {
-    const reader = await RecordBatchReader.from(streamOf(file));
-    for await (const batch of reader) {
-      yield chunkOf(batch as arrow.RecordBatch, declaration, { first, where: file.name }, vectorOf);
-      first += (batch as arrow.RecordBatch).numRows;
+    const { makeVector } = await library();
+    const vectorOf: VectorOf = (data) => makeVector(data);
+    for await (const batch of batchesOf(file)) {
+      yield chunkOf(batch, declaration, { first, where: file.name }, vectorOf);
+      first += batch.numRows;
     }
   } catch (error) {
-    if (error instanceof ValueError || error instanceof RuntimeError) throw error;
-    throw new ValueError(
-      'source',
-      'a file or stream in the IPC format of Arrow',
-      described(file.name),
-      noteOnBytes(error),
-    );
+    throw unreadable(file, error);
   }
 }
 
 /**
  * Returns a data set of an Arrow table, or of files and streams in the IPC formats of Arrow, which are read a record batch
  * at a time. Lists come as ragged rows without an object for each. A table tells its types and its number of rows; for
- * files `columns` has to be given. The package apache-arrow (17 or later) has to be installed.
+ * files `columns` has to be given. Bodies packed by LZ4 and zstd are unpacked. A file without its whole footer,
+ * and a stream without the mark that ends it, are refused. The package apache-arrow has to be installed, 21 or later for
+ * files.
  *
  * @param source - A table of apache-arrow; a path, which may be a pattern; a URL; a File or Blob; bytes; or an array of
  * these.
