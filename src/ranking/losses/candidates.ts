@@ -1,6 +1,8 @@
 /** Which item each column of scores stands for: a positive of the row, and negatives of its own or of all rows. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { toInt32 } from '../../ids/whole_ids.js';
+import { asWholeIds } from '../../layers/embedding/feature_lookup.js';
 import { shapeText, type LossArguments } from './loss.js';
 
 /** Where the positive of a row stands: in its first column, or in the column of its number, among those of the others. */
@@ -22,6 +24,15 @@ const TARGETS = {
 /** Whether `yTrue` holds ids: those are int32, and float32 says nothing of the items. */
 export function areIds({ labels }: LossArguments): boolean {
   return labels.dtype === 'int32';
+}
+
+/** The same arguments with ids: float32 numbers, as of labels whose dtype nobody named, are whole or an error. */
+export function withIds(given: LossArguments): LossArguments {
+  const { labels } = given;
+  if (labels.dtype === 'int32') return given;
+  const ids = asWholeIds(labels.cast('float32')) as tf.Tensor;
+  if (ids.dtype === 'int32') return { ...given, labels: ids };
+  return { ...given, labels: tf.tensor(toInt32(ids.dataSync(), 'yTrue'), ids.shape, 'int32') };
 }
 
 /** The ids of all columns, from those of the items that the rows brought. */

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { readOptions } from '../../base/options.js';
-import { accidentalHits, areIds, candidatesOf, diagonal, type Positives } from './candidates.js';
+import { accidentalHits, areIds, candidatesOf, diagonal, withIds, type Positives } from './candidates.js';
 import { checkFinite, checkTemperature, madeLoss, weighRows, type Loss, type LossArguments } from './loss.js';
 
 /** Options of all losses of sampled negatives. */
@@ -186,14 +186,15 @@ export function sampledSoftmax(args: SampledSoftmaxArgs = {}): Loss {
 /**
  * Makes the softmax loss of each row's positive among the items of all rows: -log(softmax(scores)) on the diagonal.
  *
- * Scores are [batch, batch], users by items, and `yTrue` holds the ids of the items, int32 [batch] or [batch, 1]: two
- * rows of the same item are no negatives of each other. With ids [batch, 1 + n] the candidates are the positives of all
+ * Scores are [batch, batch], users by items, and `yTrue` holds the ids of the items, [batch] or [batch, 1], int32 or whole
+ * numbers of float32: two rows of the same item are no negatives of each other. With ids [batch, 1 + n] the candidates are the positives of all
  * rows and then the negatives of all rows, as `emb.layers.candidateScores` gives them.
  *
  * @param args - Temperature, logQ correction, and which negatives are left out.
  * @returns A loss: `yTrue` and scores to [batch] float32.
  * @throws TypeError and ValueError for options that are none; in the loss, ValueError for shapes that do not fit each
- * other. Source: tensorflow_recommenders.tasks.Retrieval (0.7.7); Yi et al., Sampling-Bias-Corrected Neural Modeling for
+ * other, and for float32 ids that are no whole numbers below 2^24, unless `removeAccidentalHits` is false. Source:
+ * tensorflow_recommenders.tasks.Retrieval (0.7.7); Yi et al., Sampling-Bias-Corrected Neural Modeling for
  * Large Corpus Item Recommendations (2019).
  *
  * @example
@@ -205,7 +206,8 @@ export function inBatchSoftmax(args: SampledSoftmaxArgs = {}): Loss {
   return madeLoss('inBatchSoftmax', (given) => {
     const [batch, columns] = given.scores.shape;
     if (columns < batch) throw new ValueError('yPred', 'a score of each row for the items of all rows', given.scores);
-    const logits = logitsOf(given, settings, 'diagonal');
+    const takesIds = settings.remove !== false || settings.logq !== null;
+    const logits = logitsOf(takesIds ? withIds(given) : given, settings, 'diagonal');
     const positive = diagonal(batch, columns).cast('float32');
     return weighRows(tf.logSoftmax(logits).mul(positive).sum(-1).neg(), given);
   });

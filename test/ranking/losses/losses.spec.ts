@@ -178,6 +178,27 @@ describe('Losses of ranking', () => {
       expectError(() => corrected(scores, scores), 'TypeError', 'yTrue', 'float32');
       expectError(() => inBatchSoftmax()(int([3]), tf.zeros([3, 2])), 'ValueError', 'yPred', '[3, 2]');
       expectError(() => inBatchSoftmax()(int([2]), scores), 'ValueError', 'yTrue', '[2]');
+      // Labels whose dtype nobody named are float32: ids all the same, and not taken for other ids.
+      const square = tf.tensor2d([[1, 9, 2], [9, 1, 3], [0, 2, 1]]); // prettier-ignore
+      for (const ids of [
+        [4, 4, 7],
+        [1, 2, 3],
+        [0, 0, 0],
+        [5, 2 ** 24 - 1, 5],
+      ]) {
+        const wanted = inBatchSoftmax()(tf.tensor1d(ids, 'int32'), square).arraySync();
+        expect(inBatchSoftmax()(tf.tensor1d(ids), square).arraySync()).toEqual(wanted);
+        expect(inBatchSoftmax()(tf.tensor2d(ids, [3, 1]), square).arraySync()).toEqual(wanted);
+      }
+      for (const ids of [
+        [0.5, 1, 2],
+        [1, NaN, 2],
+        [1, 2, 2 ** 24],
+      ]) {
+        const labels = tf.tensor1d(ids);
+        expectError(() => inBatchSoftmax()(labels, square), 'ValueError', 'yTrue', 'position');
+        expect(inBatchSoftmax({ removeAccidentalHits: false })(labels, square).shape).toEqual([3]);
+      }
       expectError(() => pairwiseHinge()(tf.zeros([2, 2]), scores), 'ValueError', 'yTrue', '[2, 2]');
       const mask = [[true, false]];
       expectError(() => sigmoidCrossEntropyFromLogits()({ labels: scores, mask }, scores), 'ValueError', 'yTrue.mask');
