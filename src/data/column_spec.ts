@@ -242,9 +242,14 @@ export function checkFound(
   where = 'the data',
 ): void {
   if (found.has(source)) return;
-  const names = [...found.keys()];
+  const names = [...found.keys()].filter((name) => name.trim() !== '');
   const some = names.length > 20 ? `${names.slice(0, 20).join(', ')}, …` : names.join(', ');
   const meant = closestName(source, names);
   const note = meant === undefined ? undefined : `Did you mean ${meant}?`;
-  throw new ValueError(path, `one of the columns of ${where}: ${some}`, described(`no column ${source}`), note);
+  throw new ValueError(
+    path,
+    `one of the columns of ${where}${names.length > 0 ? `: ${some}` : ''}`,
+    described(`no column ${source}`),
+    note,
+  );
 }

@@ -1,6 +1,6 @@
 /** Data sets of parquet files, of which only the named columns are read, page by page. */
 import type * as hyparquet from 'hyparquet';
-import type { ColumnDecoder, FileMetaData, ParquetParsers, SchemaTree } from 'hyparquet/src/types.js';
+import type { ColumnDecoder, FileMetaData, ParquetParsers, SchemaElement, SchemaTree } from 'hyparquet/src/types.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
 import { loadPackage } from '../base/platform.js';
 import { readOptions } from '../base/options.js';
@@ -13,6 +13,7 @@ import {
   type DeclarationArgs,
 } from './column_spec.js';
 import { noteOnBytes } from '../io/byte_source.js';
+import { checkedCompressors } from './parquet_codecs.js';
 import { checkSource, findFiles, type DataFile, type DataSource } from './data_file.js';
 import { Dataset } from './dataset.js';
 import { ParquetColumn, type ColumnPlace, type PageReader } from './parquet_column.js';
@@ -44,13 +45,17 @@ function library(): Promise<Library> {
     const { decompressPage, readDataPage } = datapage;
     return {
       ...{ parquetMetadataAsync, parquetSchema, parquetHeader, readPage, decompressPage, readDataPage },
-      ...{ convert: convert.convert, readRleBitPackedHybrid: encoding.readRleBitPackedHybrid, compressors },
+      ...{ convert: convert.convert, readRleBitPackedHybrid: encoding.readRleBitPackedHybrid },
+      compressors: checkedCompressors(compressors),
     };
   });
   return loading;
 }
 
-const decoder = new TextDecoder();
+/** Texts as they are: a mark of the byte order belongs to them, and other bytes than UTF-8 are none. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const hex = (bytes: Uint8Array, start: number, end: number): string =>
+  Array.from(bytes.subarray(start, end), (byte) => byte.toString(16).padStart(2, '0')).join('');
 /** Dates as milliseconds since 1970: no object for each. */
 const PARSERS = {
   timestampFromMilliseconds: Number,
@@ -58,6 +63,10 @@ const PARSERS = {
   timestampFromNanoseconds: (nanos: bigint) => Number(nanos) / 1e6,
   dateFromDays: (days: number) => days * 86_400_000,
   stringFromBytes: (bytes: Uint8Array) => decoder.decode(bytes),
+  // JSON is text here: what it holds is not looked at.
+  jsonFromBytes: (bytes: Uint8Array) => decoder.decode(bytes),
+  uuidFromBytes: (bytes: Uint8Array) =>
+    [hex(bytes, 0, 4), hex(bytes, 4, 6), hex(bytes, 6, 8), hex(bytes, 8, 10), hex(bytes, 10, 16)].join('-'),
 } as unknown as ParquetParsers;
 
 /** A parquet file, opened. */
@@ -74,16 +83,46 @@ async function openFile(file: DataFile): Promise<OpenFile> {
     const bytes = await file.read(start, end);
     return bytes.slice().buffer;
   };
-  let metadata: FileMetaData;
   try {
-    metadata = await parquetMetadataAsync({ byteLength: file.size, slice }, { parsers: PARSERS });
+    const metadata = await parquetMetadataAsync({ byteLength: file.size, slice }, { parsers: PARSERS });
+    checkCounts(metadata, file.name);
+    const { children } = parquetSchema(metadata);
+    const columns = new Map(children.map((each) => [each.element.name, each]));
+    return { file, metadata, columns, rows: Number(metadata.num_rows) };
   } catch (error) {
-    if (error instanceof RuntimeError) throw error;
-    throw new ValueError('source', 'a parquet file', described(file.name), noteOnBytes(error));
+    throw unreadable(file.name, error);
   }
-  const { children } = parquetSchema(metadata);
-  const columns = new Map(children.map((each) => [each.element.name, each]));
-  return { file, metadata, columns, rows: Number(metadata.num_rows) };
+}
+
+/** What a library, or our own code, stumbles over in a damaged file. */
+function unreadable(name: string, error: unknown): Error {
+  if (error instanceof ValueError || error instanceof RuntimeError) return error;
+  return new ValueError('source', 'a parquet file', described(name), noteOnBytes(error));
+}
+
+/** Throws ValueError where a footer contradicts itself: it is damaged then. */
+function checkCounts({ schema, row_groups: groups, num_rows: rows }: FileMetaData, name: string): void {
+  const damaged = (received: string): ValueError =>
+    new ValueError('source', 'a parquet file whose footer is whole', described(`${received} in ${name}`));
+  const leaves = schema.filter(({ type }) => type !== undefined).length;
+  if (schema.some((each) => typeof (each.name as unknown) !== 'string')) throw damaged('a column without a name');
+  let total = 0n;
+  for (const { columns, num_rows: count } of groups) {
+    if (columns.length !== leaves) throw damaged(`a row group of ${columns.length} columns for ${leaves}`);
+    if (typeof count !== 'bigint' || count < 0n) throw damaged('a row group without a number of rows');
+    total += count;
+  }
+  if (total !== rows) throw damaged(`row groups of ${total} rows for ${rows}`);
+}
+
+/** An element of the schema with the older names of its type, by which hyparquet converts. */
+function namedBoth(element: SchemaElement): SchemaElement {
+  const { converted_type: converted, logical_type: logical } = element;
+  if (converted !== undefined || logical === undefined) return element;
+  if (logical.type === 'DATE') return { ...element, converted_type: 'DATE' };
+  if (logical.type === 'JSON') return { ...element, converted_type: 'JSON' };
+  if (logical.type !== 'DECIMAL') return element;
+  return { ...element, converted_type: 'DECIMAL', scale: logical.scale, precision: logical.precision };
 }
 
 /** From the column to the node with its values: itself, or the element of its list. */
@@ -103,7 +142,7 @@ function leafPath(tree: SchemaTree, path: string): SchemaTree[] {
 
 /** What the values of a leaf are read as. */
 function typeOfLeaf({ element }: SchemaTree): 'int' | 'float' | 'string' | 'date' {
-  const { type, converted_type: converted, logical_type: logical } = element;
+  const { type, converted_type: converted, logical_type: logical } = namedBoth(element);
   if (converted === 'DATE' || /^TIMESTAMP/.test(converted ?? logical?.type ?? '') || type === 'INT96') return 'date';
   if (converted === 'DECIMAL' || type === 'FLOAT' || type === 'DOUBLE' || logical?.type === 'FLOAT16') return 'float';
   return type === 'INT32' || type === 'INT64' || type === 'BOOLEAN' ? 'int' : 'string';
@@ -148,6 +187,7 @@ function placeOf(opened: OpenFile, group: number, source: string, path: string, 
     total_compressed_size: size,
     codec,
     type,
+    num_values: values,
   } = found;
   const start = Number(dictionary !== undefined && dictionary > 0n && dictionary < data ? dictionary : data);
   const end = start + Number(size);
@@ -162,11 +202,11 @@ function placeOf(opened: OpenFile, group: number, source: string, path: string, 
   const list = nodes.findIndex(({ element }) => element.repetition_type === 'REPEATED');
   const schemaPath = [{ children: [], count: 0, path: [], element: { name: 'root' } } as SchemaTree, ...nodes];
   const decoder: ColumnDecoder = {
-    ...{ pathInSchema, type, codec, schemaPath, element: nodes.at(-1)!.element, parsers: PARSERS },
+    ...{ pathInSchema, type, codec, schemaPath, element: namedBoth(nodes.at(-1)!.element), parsers: PARSERS },
     compressors: reader.compressors,
   };
   return {
-    ...{ decoder, start, end },
+    ...{ decoder, start, end, values: Number(values) },
     full: nodes.filter(optional).length,
     element: list < 0 ? null : nodes.slice(0, list + 1).filter(optional).length,
   };
@@ -181,8 +221,12 @@ async function* rowsOf(opened: OpenFile, { columns }: Declaration): AsyncGenerat
   let first = 0;
   for (let group = 0; group < metadata.row_groups.length; group++) {
     const readers = [...names].map(([source, path]) => {
-      const place = placeOf(opened, group, source, path, reader);
-      return [source, new ParquetColumn(reader, file, place, file.name)] as const;
+      try {
+        const place = placeOf(opened, group, source, path, reader);
+        return [source, new ParquetColumn(reader, file, place, file.name)] as const;
+      } catch (error) {
+        throw unreadable(file.name, error);
+      }
     });
     for (let left = Number(metadata.row_groups[group]!.num_rows); left > 0;) {
       const count = Math.min(left, CHUNK_ROWS);
@@ -191,6 +235,8 @@ async function* rowsOf(opened: OpenFile, { columns }: Declaration): AsyncGenerat
       first += count;
       left -= count;
     }
+    // A group without rows may have no pages either.
+    if (metadata.row_groups[group]!.num_rows > 0n) for (const [, each] of readers) await each.end();
   }
 }
 

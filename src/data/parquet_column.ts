@@ -31,6 +31,8 @@ export interface ColumnPlace {
   /** First byte, and the one behind the last. */
   readonly start: number;
   readonly end: number;
+  /** How many there are, those that are missing and empty lists among them. */
+  readonly values: number;
   /** Definition level of a value that is there. */
   readonly full: number;
   /** Definition level from which on there is an element of a list; null: the column has one value per row. */
@@ -160,6 +162,8 @@ export class ParquetColumn {
   #page: Page | null = null;
   #row = 0;
   #taken = 0;
+  /** Values of all pages so far, as their headers count them. */
+  #counted = 0;
 
   constructor(
     private readonly reader: PageReader,
@@ -222,12 +226,16 @@ export class ParquetColumn {
     const { data_page_header: first, data_page_header_v2: second } = header;
     if (first === undefined && second === undefined) return null;
     const { encoding, num_values: count } = (first ?? second)!;
+    if (!(count >= 0)) throw new Error(`a page of ${count} values`);
+    this.#counted += count;
     const { levels, body } = first !== undefined ? this.#partsOf(header, bytes) : this.#partsOfV2(header, bytes);
     const starts = element === null ? null : placesOfZero(levels.repetition, count);
     const { levels: definitions, known } =
       full === 0 ? { levels: null, known: count } : decodeLevels(levels.definition, levelWidth(full), count, full);
     const values = this.#valuesOf(body, known, encoding);
     if (values.length !== known) throw new Error(`a page with ${values.length} values for ${known}`);
+    const rows = starts?.length ?? count;
+    if ((second?.num_rows ?? rows) !== rows) throw new Error(`a page of ${rows} rows for ${second!.num_rows}`);
     if (starts !== null) return listPage(values, definitions, starts, place, count);
     const all = definitions === null ? values : withNulls(values, definitions, place);
     return { values: all, ends: null, continued: 0, rows: count };
@@ -296,6 +304,19 @@ export class ParquetColumn {
       levels: { repetition: bytes.subarray(0, first), definition: bytes.subarray(first, at) },
       body: isPacked && rest.length > 0 ? this.reader.decompressPage(rest, size, codec, compressors) : rest,
     };
+  }
+
+  /** Throws ValueError where the column goes on behind the rows that were read, or has another number of values. */
+  async end(): Promise<void> {
+    try {
+      const { values } = this.place;
+      const isRead = this.#page === null || this.#row === this.#page.rows;
+      const next = isRead ? await this.#nextPage() : this.#page;
+      if (next !== null && next.rows + next.continued > 0) throw new Error('pages behind the last row');
+      if (this.#counted !== values) throw new Error(`${this.#counted} values where ${values} are told`);
+    } catch (error) {
+      throw this.#wrong(error);
+    }
   }
 
   /** The next `count` rows. Throws ValueError where the file holds fewer, or cannot be decoded. */

@@ -163,7 +163,7 @@ export function exactNumbersOf(cells: Cells): Known<ArrayLike<unknown>> {
     return { values, missing: null };
   }
   if (values instanceof Float32Array) return floatsOf(cells);
-  const isWide = (value: unknown): value is bigint => typeof value === 'bigint' && BigInt(Number(value)) !== value;
+  const isWide = (value: unknown): value is bigint => typeof value === 'bigint' && !Number.isSafeInteger(Number(value));
   if (!Array.isArray(values) || !values.some(isWide)) return numbersOf(cells);
   const { values: rounded, missing } = numbersOf(cells);
   const exact = Array.from(rounded, (number, i) => (isWide(values[i]) ? values[i] : number));
