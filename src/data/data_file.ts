@@ -137,10 +137,10 @@ async function globbed(pattern: string, argument: string): Promise<FoundFile[]> 
   return paths.sort().map((path) => ({ name: path, open: () => openPath(path, argument) }));
 }
 
-/** Whether a text is a URL: all but paths, which pages do not have. A single letter is a drive. */
+/** Whether a text is a URL: all but paths, which pages do not have. A name may have a colon, and a single letter is a drive. */
 function isUrl(text: string): boolean {
   if (/^file:/i.test(text)) return false;
-  return /^[a-z][a-z\d+.-]+:/i.test(text) || nodeBuiltin('node:fs') === null;
+  return /^([a-z][a-z\d+.-]+:\/\/|data:|blob:)/i.test(text) || nodeBuiltin('node:fs') === null;
 }
 
 async function findOne(source: unknown, argument: string): Promise<FoundFile[]> {

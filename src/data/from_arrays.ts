@@ -55,6 +55,8 @@ function readColumn(value: unknown, path: string): { column: RawColumn; count: n
     const { shape, rank } = value;
     const values = value.dataSync() as unknown as ArrayLike<unknown>;
     if (rank === 1) return { column: { values, rowSplits: null, isText: false }, count: shape[0]! };
+    // A tensor of labels [rows, 1] has a value in each row.
+    if (rank === 2 && shape[1] === 1) return { column: { values, rowSplits: null, isText: false }, count: shape[0]! };
     if (rank !== 2) throw new ValueError(path, EXPECTED, described(`a tensor of rank ${rank}`));
     const column = { values, rowSplits: uniformSplits(shape[0]!, shape[1]!), isText: false };
     return { column, count: shape[0]! };

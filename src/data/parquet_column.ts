@@ -204,8 +204,8 @@ export class ParquetColumn {
       const header = await this.#header();
       const size = header.compressed_page_size;
       const bytes = await this.#window.peek(size);
-      if (!(size >= 0) || bytes.length < size)
-        throw new Error(`a page of ${size} bytes where ${bytes.length} are left`);
+      if (!(size >= 0)) throw new Error('a page without a size');
+      if (bytes.length < size) throw new Error(`a page of ${size} bytes where ${bytes.length} are left`);
       this.#window.skip(size);
       if (header.type === 'DICTIONARY_PAGE') {
         // Kept for the whole column; its values may be views.
@@ -226,7 +226,7 @@ export class ParquetColumn {
     const { data_page_header: first, data_page_header_v2: second } = header;
     if (first === undefined && second === undefined) return null;
     const { encoding, num_values: count } = (first ?? second)!;
-    if (!(count >= 0)) throw new Error(`a page of ${count} values`);
+    if (!(count >= 0)) throw new Error('a page without a number of values');
     this.#counted += count;
     const { levels, body } = first !== undefined ? this.#partsOf(header, bytes) : this.#partsOfV2(header, bytes);
     const starts = element === null ? null : placesOfZero(levels.repetition, count);

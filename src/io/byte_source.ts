@@ -57,8 +57,10 @@ export function isFetched(text: string): boolean {
 
 /** What a library says of bytes that it cannot read. Where it only stumbled over them, that tells users nothing. */
 export function noteOnBytes(error: unknown): string {
-  const stumbled = error instanceof TypeError || error instanceof RangeError;
-  return stumbled ? 'Its bytes are damaged.' : String((error as Error | undefined)?.message ?? error);
+  const message = String((error as Error | undefined)?.message ?? error);
+  // A library names what it did not find.
+  const stumbled = error instanceof TypeError || error instanceof RangeError || message.includes('undefined');
+  return stumbled ? 'Its bytes are damaged.' : message;
 }
 
 /** The path in a `file://` URL, as tfjs-node reads it: what follows is a path, with nothing encoded. */

@@ -114,6 +114,18 @@ describe('columns in memory', () => {
     expect(await rowsOf(dataset)).toEqual([{ user: 4 }]);
   });
 
+  it('may be labels, weights and features in tensors [rows, 1]', async () => {
+    const y = tf.tensor2d([1, 0, 1], [3, 1]);
+    const x = tf.tensor2d([5, 6, 7], [3, 1], 'int32');
+    const dataset = emb.data.fromArrays({ x, y, w: y }, { label: 'y', weight: 'w' });
+    expect(await rowsOf(dataset)).toEqual(
+      [5, 6, 7].map((id, i) => ({ x: id, label: [1, 0, 1][i]!, weight: [1, 0, 1][i]! })),
+    );
+    const lists = emb.data.fromArrays({ x }, { columns: { x: 'ids' } });
+    expect(await rowsOf(lists)).toEqual([{ x: [5] }, { x: [6] }, { x: [7] }]);
+    tf.dispose([x, y]);
+  });
+
   it('are refused where they do not fit', async () => {
     const refused = (
       values: unknown,

@@ -249,6 +249,16 @@ describe('CSV files', () => {
     expect(await numbers([path('part_3.csv'), bytesOf('n\n9'), path('part_4.csv.gz')])).toEqual([3, 9, 4]);
     writeFileSync(path('odd[1].csv'), 'n\n7');
     expect(await numbers(path('odd[1].csv'))).toEqual([7]);
+    // A colon in a name makes no URL of it.
+    writeFileSync(path('log:1.csv'), 'n\n8');
+    expect(await numbers(path('log:1.csv'))).toEqual([8]);
+    const here = process.cwd();
+    try {
+      process.chdir(folder);
+      expect(await numbers('log:1.csv')).toEqual([8]);
+    } finally {
+      process.chdir(here);
+    }
   });
 
   it('say which row is wrong', async () => {
