@@ -201,6 +201,62 @@ describe('data sets', () => {
     ]);
   });
 
+  it('learn from the rows that they give, whatever was done before', async () => {
+    const count = 400;
+    const city = Array.from({ length: count }, (_, row) => `c${row}`);
+    const tags = Array.from({ length: count }, (_, row) => (row % 3 === 0 ? [] : [`t${row}`, `t${row % 7}`]));
+    const age = Array.from({ length: count }, (_, row) => (row % 5 === 2 ? null : row));
+    const make = (): emb.data.Dataset =>
+      emb.data.fromArrays(
+        { city, tags, age },
+        {
+          columns: {
+            city: new emb.preprocessing.StringLookup(),
+            tags: { list: new emb.preprocessing.StringLookup() },
+            age: { type: new emb.preprocessing.Normalization(), missing: 'mask' },
+          },
+        },
+      );
+    const ways: Record<string, (dataset: emb.data.Dataset) => emb.data.Dataset> = {
+      all: (each) => each,
+      split: (each) => each.split(0.3, 2)[0],
+      'other part': (each) => each.split(0.3, 2)[1],
+      take: (each) => each.take(17),
+      skip: (each) => each.skip(390),
+      shard: (each) => each.shard(9, 4),
+      'take of a shuffle': (each) => each.shuffle(count, 3).take(11),
+      batches: (each) => each.take(30).batch(8, { dropRemainder: true }).take(2),
+      'after some': (each) => each.batch(50).prefetch(2).skip(7),
+      repeated: (each) => each.take(5).repeat(3),
+      'of an endless one': (each) => each.repeat().skip(398).take(7),
+    };
+    for (const [name, way] of Object.entries(ways)) {
+      const dataset = await way(make()).adapt();
+      const pipeline = new emb.preprocessing.Pipeline({ columns: dataset.pipelineColumns() });
+      const learned = pipeline.getConfig().columns as unknown as Record<string, { type: { config: { mean: number[] } }; config: { vocabulary: string[] }; list: { config: { vocabulary: string[] } } }>; // prettier-ignore
+      // The rows that the next reading gives, in raw form: those of the same operations on numbers.
+      const numbers = emb.data.fromArrays({ row: Int32Array.from(city.keys()) });
+      const seen: number[] = [];
+      for await (const { features } of way(numbers)) {
+        if (!(features['row'] instanceof tf.Tensor)) seen.push(features['row'] as number);
+        else {
+          seen.push(...(features['row'].dataSync() as Int32Array));
+          features['row'].dispose();
+        }
+      }
+      const words = new Set(seen.flatMap((row) => tags[row]!));
+      const ages = seen.filter((row) => age[row] !== null);
+      expect([...learned['city']!.config.vocabulary].sort()).withContext(name).toEqual([...new Set(seen.map((row) => city[row]!))].sort()); // prettier-ignore
+      expect([...learned['tags']!.list.config.vocabulary].sort())
+        .withContext(name)
+        .toEqual([...words].sort());
+      const mean = ages.reduce((sum, row) => sum + row, 0) / ages.length;
+      expect(learned['age']!.type.config.mean[0]).withContext(name).toBeCloseTo(mean, 3);
+    }
+    await expectRejection(() => make().repeat().adapt(), 'ValueError', 'adapt', 'without end');
+    await expectRejection(() => make().repeat().skip(3).batch(2).adapt(), 'ValueError', 'adapt', 'without end');
+  });
+
   it('take vectors, rows of words and normalized numbers of preprocessing objects', async () => {
     const { CategoryEncoding, Normalization, StringLookup, TextVectorization } = emb.preprocessing;
     const objects = {

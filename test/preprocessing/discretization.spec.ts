@@ -11,6 +11,28 @@ describe('Discretization', () => {
     expect(bins.apply([-Infinity, -1, -0.5, 0, 2.4, 2.5, Infinity])).toEqual([0, 1, 1, 3, 3, 4, 4]);
   });
 
+  it('compares as float32, whatever values and boundaries come in', () => {
+    const bins = new Discretization({ binBoundaries: [0.1, 0.7] });
+    const values = [0.1, 0.09999999, 0.7, 0.6999999, 0.1 + 1e-10, 0.7 - 1e-9];
+    const wanted = Array.from(Float32Array.from(values), (value) => [0.1, 0.7].filter((each) => Math.fround(each) <= value).length); // prettier-ignore
+    expect(bins.apply(values)).toEqual(wanted);
+    expect(Array.from(bins.apply(Float64Array.from(values)))).toEqual(wanted);
+    expect(Array.from(bins.apply(Float32Array.from(values)))).toEqual(wanted);
+    expect(wanted).toEqual([1, 0, 2, 1, 1, 2]);
+  });
+
+  it('keeps infinite boundaries through JSON', () => {
+    for (const given of [[-Infinity, 0, Infinity], [1e300], [-1e39, 1e39]]) {
+      const bins = new Discretization({ binBoundaries: given });
+      const config = JSON.parse(JSON.stringify(bins.getConfig())) as { binBoundaries: number[] };
+      expect(config.binBoundaries.every(Number.isFinite)).toBeTrue();
+      const again = Discretization.fromConfig(config);
+      expect(again.binBoundaries).toEqual(bins.binBoundaries);
+      const values = [-Infinity, -3e38, 0, 3e38, Infinity];
+      expect(again.apply(values)).toEqual(bins.apply(values));
+    }
+  });
+
   it('has one bin without boundaries', () => {
     expect(new Discretization({ binBoundaries: [] }).apply([-3, 8])).toEqual([0, 0]);
     expect(new Discretization({ numBins: 1 }).adapt([1, 2, 3]).apply([0, 9])).toEqual([0, 0]);

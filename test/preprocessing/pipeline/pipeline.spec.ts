@@ -259,6 +259,56 @@ describe('Pipeline', () => {
     expect(() => Pipeline.fromConfig({ columns: { a: { className: 'Nobody' } } })).toThrowError(/`config.columns.a`.*Nobody/); // prettier-ignore
   });
 
+  it('makes empty inputs of no rows, and reads missing values as it is told', () => {
+    const pipeline = make().adapt(ROWS);
+    const empty = pipeline.apply([]);
+    const shapes = Object.values(empty).map((each) => each.shape);
+    expect(shapes).toEqual([
+      [0, 1],
+      [0, null],
+      [0, 1],
+      [0, 1],
+      [0, null],
+      [0, 3],
+      [0, 3],
+      [0, 1],
+    ] as never);
+    tf.dispose(Object.values(empty).filter((each) => each instanceof tf.Tensor));
+    expect(() => pipeline.apply(ROWS[0]!)).toThrowError(
+      /`data.user`.*values of all rows.*a single value.*apply\(\[row\]\)/,
+    );
+    const filled = new Pipeline({
+      columns: {
+        n: { type: 'int', missing: 7 },
+        f: { type: 'float', missing: 'mask', column: 'x' },
+        bag: { type: 'ids', missing: 'mask' },
+        words: { type: { list: new StringLookup({ vocabulary: ['a'] }) }, missing: 'a' },
+      },
+    });
+    const rows = [
+      { n: null, x: NaN, bag: [1, null, 2], words: ['a', null] },
+      { n: 3, x: 2.5, bag: null, words: [] },
+      { bag: [], words: ['b'] },
+    ];
+    const read = (from: Pipeline): unknown =>
+      Object.fromEntries(
+        Object.entries(applied(from, rows)).map(([name, value]) => {
+          return [name, Array.isArray(value) ? value : (value as { values: unknown }).values];
+        }),
+      );
+    const wanted = { n: [[7], [3], [7]], f: [[0], [2.5], [0]], f_mask: [[0], [1], [0]], bag: [[1, 2], [], []], words: [[1, 1], [], [0]] }; // prettier-ignore
+    expect(read(filled)).toEqual(wanted);
+    const config = JSON.parse(JSON.stringify(filled.getConfig())) as { version: number };
+    expect([config.version, make().getConfig().version]).toEqual([2, 1]);
+    expect(read(Pipeline.fromConfig(config))).toEqual(wanted);
+    expect(() => new Pipeline({ columns: { n: { type: 'int', missing: 0.5 } } })).toThrowError(/`columns.n.missing`/);
+    expect(() => new Pipeline({ columns: { a: { type: 'int', missing: 'mask' }, a_mask: 'int' } })).toThrowError(
+      /mask/,
+    );
+    expect(() => filled.apply([{ n: 'x', x: 1, bag: [], words: [] }])).toThrowError(/`data.n`.*row 0/);
+    expect(() => filled.apply([{ n: 1, x: 1, bag: [1], words: ['a', 4] }])).toThrowError(/`data.words`.*row 0/);
+  });
+
   it('says what is wrong with a batch, by column', () => {
     const pipeline = make().adapt(ROWS);
     const { user: _user, ...without } = COLUMNS;
