@@ -194,4 +194,34 @@ describe('streams of rows', () => {
     await expectAsync(read()).toBeRejectedWithError('no more');
     expect(seen).toEqual([0]);
   });
+
+  it('fail where they are asked for, and kill no process while they wait', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    try {
+      let failed = 0;
+      const chunks = async function* (): AsyncGenerator<Chunk> {
+        yield chunkOf([1]);
+        failed += 1;
+        throw new Error('no more');
+      };
+      const ahead = readAhead(chunks(), 3);
+      expect((await ahead.next()).done).toBeFalse();
+      // The failure is there, nobody has asked for it, and the process has looked for those.
+      while (failed === 0) await new Promise((done) => setImmediate(done));
+      for (let i = 0; i < 5; i++) await new Promise((done) => setImmediate(done));
+      expect(unhandled).toEqual([]);
+      await expectAsync(ahead.next()).toBeRejectedWithError('no more');
+      expect((await ahead.next()).done).toBeTrue();
+      // One who stops before leaves the failure behind.
+      const left = readAhead(chunks(), 3);
+      await left.next();
+      await left.return(undefined);
+      for (let i = 0; i < 5; i++) await new Promise((done) => setImmediate(done));
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+  });
 });

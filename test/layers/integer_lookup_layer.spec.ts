@@ -168,6 +168,34 @@ describe('IntegerLookupLayer', () => {
   );
 
   it(
+    'weights that were set are those that are got, and saved, before and after more is learned',
+    leakFree(() => {
+      const layer = emb.layers.integerLookup({ maxTokens: 4 });
+      layer.apply([3, 3, 9]);
+      const values = (): number[][] =>
+        layer.getWeights().map((weight) => {
+          const all = Array.from(weight.dataSync());
+          return all;
+        });
+      const [keys, counts] = [
+        tf.tensor2d([0, 0, 8, 0, -5, -1, 0, 0, 0, 0], [5, 2], 'int32'),
+        tf.tensor1d([2, 6, 1, 0, 0], 'int32'),
+      ];
+      layer.setWeights([keys, counts]);
+      expect(values()).toEqual([Array.from(keys.dataSync()), Array.from(counts.dataSync())]);
+      expect(layer.getVocabulary()).toEqual([-1, 8, -5]);
+      expect(values()).toEqual([Array.from(keys.dataSync()), Array.from(counts.dataSync())]);
+      expect(layer.apply([-5, 7])).toEqual([2, 3]);
+      expect(values()[1]).toEqual([2, 6, 2, 1, 0]);
+      expect(values()[0]!.slice(0, 8)).toEqual([0, 0, 8, 0, -5, -1, 7, 0]);
+      layer.setWeights([keys, counts]);
+      expect(values()).toEqual([Array.from(keys.dataSync()), Array.from(counts.dataSync())]);
+      tf.dispose([keys, counts]);
+      layer.dispose();
+    }),
+  );
+
+  it(
     'weights go from layer to layer, one by one too',
     leakFree(() => {
       const [a, b] = [emb.layers.integerLookup({ maxTokens: 3 }), emb.layers.integerLookup({ maxTokens: 3 })];
