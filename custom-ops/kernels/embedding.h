@@ -368,7 +368,7 @@ int64_t te_spread_weights(const int32_t* ids, int64_t count, int32_t skip_zero, 
 /* The first that is NaN, by its place; -1: none. */
 int64_t te_first_nan(const float* values, int64_t count);
 
-/* Numbers as ids. The place of the first that is no whole number or above 2^24 in magnitude; -1: none. */
+/* Numbers as ids. The place of the first that is no whole number below 2^24 in magnitude; -1: none. */
 int64_t te_whole_ids(const float* numbers, int64_t count, int32_t* ids);
 
 /*

@@ -67,7 +67,7 @@ export interface StepOps {
   presentWeights(ids: tf.Tensor1D, weights: tf.Tensor1D, skip: SkippedIds): tf.Tensor1D;
   /** Back: numbers of the ids that `presentIds` keeps, where they lay among all ids, and zeros elsewhere. */
   spreadWeights(ids: tf.Tensor1D, present: tf.Tensor1D, skip: SkippedIds): tf.Tensor1D;
-  /** float32 ids as int32. Throws where one is no whole number or above 2^24 in magnitude. */
+  /** float32 ids as int32. Throws where one is no whole number below 2^24 in magnitude. */
   wholeIds(ids: tf.Tensor): tf.Tensor;
   /** Throws where a weight is NaN. */
   checkWeights(weights: tf.Tensor): void;

@@ -77,7 +77,12 @@ describe('Arrow files and streams', () => {
       }
       for (const place of places) {
         const read = (): Promise<unknown> => rowsOf(fromArrow(whole.slice(0, place), { columns: { int: 'int' } }));
-        await expectRejection(read, 'ValueError', 'source', 'the bytes');
+        await expectRejection(
+          read,
+          'ValueError',
+          'source',
+          /the bytes, (a stream that ends early|which ends before|whose footer)/,
+        );
       }
     }
   });

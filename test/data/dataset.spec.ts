@@ -253,6 +253,13 @@ describe('data sets', () => {
       const mean = ages.reduce((sum, row) => sum + row, 0) / ages.length;
       expect(learned['age']!.type.config.mean[0]).withContext(name).toBeCloseTo(mean, 3);
     }
+    // Learning is no reading: the orders of those to come are as without it.
+    const mixed = make().shuffle(count, 5);
+    await mixed.adapt();
+    const plain = emb.data.fromArrays({ row: Int32Array.from(city.keys()), age }, { columns: { row: 'int' } });
+    const [order] = [await numbers(plain.shuffle(count, 5))];
+    const ages = (await rowsOf(mixed)).map(({ age_mask: isThere }) => isThere);
+    expect(ages).toEqual(order.map((row) => (age[row as number] === null ? 0 : 1)));
     await expectRejection(() => make().repeat().adapt(), 'ValueError', 'adapt', 'without end');
     await expectRejection(() => make().repeat().skip(3).batch(2).adapt(), 'ValueError', 'adapt', 'without end');
   });

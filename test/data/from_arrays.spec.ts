@@ -148,6 +148,7 @@ describe('columns in memory', () => {
     await refused([[1], []], { list: 'int', length: 1 }, 'ValueError', '0 in row 2 of the arrays');
     const vectors = new emb.preprocessing.CategoryEncoding({ numTokens: 3, outputMode: 'oneHot' });
     await refused([[1], [2]], { list: vectors }, 'ValueError', 'oneHot');
+    await refused(Float32Array.of(1, 2 ** 24), 'int', 'ValueError', '16777216 in row 2');
     await refused([[1]], 'int', 'ValueError', 'lists');
     await refused(['2024-02-30x'], 'date', 'TypeError', '2024-02-30x');
     await refused(['2024-13-01'], 'date', 'TypeError', '2024-13-01');

@@ -28,7 +28,8 @@ describe('toInt32', () => {
     expect(convert(around)).toEqual(around);
     expect(convert(Float64Array.from(around))).toEqual(around);
     expect(convert(BigInt64Array.from(around, BigInt))).toEqual(around);
-    expect(convert(Float32Array.of(16777216, -16777216))).toEqual([16777216, -16777216]);
+    expect(convert(Float32Array.of(16777215, -16777215))).toEqual([16777215, -16777215]);
+    expectError(() => convert(Float32Array.of(1, -16777216)), 'ValueError', 'ids', '-16777216 at position 1');
   });
 
   it('refuses what does not fit, with its position', () => {
@@ -53,7 +54,7 @@ describe('toInt32', () => {
 
   it('says whether a number has a fraction or is too large', () => {
     expect(() => convert([0, 0.5])).toThrowError('`ids` must be integers: 0.5 at position 1.');
-    expect(() => convert(Float32Array.of(16777218))).toThrowError(/at most 2\^24 .*received 16777218 at position 0\./);
+    expect(() => convert(Float32Array.of(16777218))).toThrowError(/below 2\^24 .*received 16777218 at position 0\./);
   });
 
   it('refuses what is no number', () => {

@@ -14,7 +14,7 @@ int64_t te_first_nan(const float* values, int64_t count) {
 
 int64_t te_whole_ids(const float* numbers, int64_t count, int32_t* ids) {
   for (int64_t i = 0; i < count; i++) {
-    if (!(numbers[i] >= -16777216.0f && numbers[i] <= 16777216.0f)) return i;
+    if (!(numbers[i] > -16777216.0f && numbers[i] < 16777216.0f)) return i;
     ids[i] = (int32_t)numbers[i];
     uint32_t given, whole;
     const float back = (float)ids[i];
