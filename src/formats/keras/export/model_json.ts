@@ -19,6 +19,7 @@ import {
   type LayerEntry,
 } from './layer_json.js';
 import { checkAxis } from './axes.js';
+import { kerasOrder } from './keras_order.js';
 import { ENDS_HERE, LOOPS, MERGED, STEPWISE } from '../import/masks.js';
 import { MultiHeadAttention } from '../../../layers/attention/multi_head_attention.js';
 import { graphOf } from '../nested_masks.js';
@@ -81,16 +82,22 @@ function operation(module: string, className: string, name: string, config: Json
   return { ...fields, config: { name, ...config }, name, inbound_nodes: [{ args, kwargs: {} }] };
 }
 
+/** The layers of a graph, and where their weights lie below it. */
+interface ExportedLayers {
+  readonly layers: readonly Json[];
+  readonly weights: readonly WeightPlace[];
+}
+
 /** The graph of one model while it is written. */
 class GraphWriter {
   readonly layers: Json[] = [];
   readonly #names: Set<string>;
   readonly #distributed = new Map<tf.layers.Layer, DistributedEntry>();
+  /** By the names of layers, where their weights lie below them. */
+  readonly #weights = new Map<string, readonly WeightPlace[]>();
 
   constructor(
     private readonly model: tf.LayersModel,
-    private readonly weights: WeightPlace[],
-    private readonly prefix: string,
     private readonly told: StepMasks,
   ) {
     this.#names = new Set(model.layers.map(({ name }) => name));
@@ -259,21 +266,15 @@ class GraphWriter {
     throw layerError(namedLayer(unused.sourceLayer), 'inputs', expected, described('one that no layer reads'));
   }
 
-  #entry(layer: tf.layers.Layer, path: string): LayerEntry {
-    if (layer instanceof tf.LayersModel) return modelEntry(layer, this.weights, `${path}/layers`, this.told);
-    if (!(layer instanceof DistributedEmbedding)) {
-      const entry = layerEntry(layer);
-      placeWeights(layer, entry, path, this.weights);
-      return entry;
-    }
+  #entry(layer: tf.layers.Layer): ExportedModel {
+    if (!(layer instanceof DistributedEmbedding)) return exportLayer(layer, this.told);
     const [node] = this.#nodes(layer);
     const made = distributedEntry(
       layer,
       node!.inputTensors.map(({ shape }) => shape),
     );
     this.#distributed.set(layer, made);
-    placeTables(layer, made, path, this.weights);
-    return made.entry;
+    return { json: made.entry, weights: placeTables(layer, made) };
   }
 
   /** An operation of Keras has one call. */
@@ -287,29 +288,39 @@ class GraphWriter {
 
   write(): void {
     this.#checkInputs();
-    const counter = new NameCounter();
-    const made = this.model.layers.map((layer): [tf.layers.Layer, LayerEntry | null] => {
+    const made = this.model.layers.map((layer): [tf.layers.Layer, ExportedModel | null] => {
       if (isNoLayer(layer)) return [layer, null];
-      if (NO_ENTRY(layer)) return [layer, inputEntry(layer.output as tf.SymbolicTensor, layer.name)];
-      return [layer, this.#entry(layer, `${this.prefix}/${counter.next(kerasClass(layer))}`)];
+      if (NO_ENTRY(layer))
+        return [layer, { json: inputEntry(layer.output as tf.SymbolicTensor, layer.name), weights: [] }];
+      return [layer, this.#entry(layer)];
     });
-    for (const [layer, entry] of made) {
-      if (entry === null) {
+    for (const [layer, exported] of made) {
+      if (exported === null) {
         if (layer instanceof Operation) this.#writeOperation(layer);
         continue;
       }
       const calls = NO_ENTRY(layer) ? [] : this.#calls(layer);
-      this.layers.push({ ...entry, name: layer.name, inbound_nodes: calls });
+      this.layers.push({ ...exported.json, name: layer.name, inbound_nodes: calls });
+      this.#weights.set(layer.name, exported.weights);
     }
+  }
+
+  /** All that was written in the order of Keras, by which it counts the names of weights. */
+  sorted(outputs: readonly [string, number, number][]): ExportedLayers {
+    const written = new Map(this.layers.map((layer) => [layer['name'], layer]));
+    const layers = kerasOrder(this.layers, outputs).map((name) => written.get(name)!);
+    const counter = new NameCounter();
+    const weights = layers.flatMap(({ name, class_name: className }) => {
+      const own = this.#weights.get(name as string);
+      // Operations are no layers, and not counted.
+      return own === undefined ? [] : below(counter.next(className as string), own);
+    });
+    return { layers, weights };
   }
 }
 
-/** What a layer is called in Keras, by which its weights are found. */
-function kerasClass(layer: tf.layers.Layer): string {
-  if (layer instanceof tf.LayersModel) return isFunctional(layer) ? 'Functional' : 'Sequential';
-  if (layer instanceof Embedding || layer instanceof RaggedEmbedding)
-    return layer.combiner === null ? 'Embedding' : 'EmbedReduce';
-  return layer.getClassName().replace('TfjsEmbeddings>', '');
+function below(folder: string, weights: readonly WeightPlace[]): WeightPlace[] {
+  return weights.map(({ path, weight }) => ({ path: `${folder}/${path}`, weight }));
 }
 
 /** Keras 3 takes no slashes, which part the names of its weights. */
@@ -353,87 +364,72 @@ function stockEmbedding(layer: tf.layers.Layer, config: Json): LayerEntry {
   return tableEntry(own);
 }
 
-function placeWeights(
-  layer: tf.layers.Layer,
-  { class_name: className, config }: LayerEntry,
-  path: string,
-  into: WeightPlace[],
-): void {
-  const inner = config['layer'] as LayerEntry | undefined;
-  const { weights } = layer;
-  const paths = weightPaths(className, inner?.class_name ?? null, weights.length);
-  weights.forEach((weight, i) => into.push({ path: `${path}/${paths[i]!}`, weight }));
+/** A layer or a model within the model. */
+function exportLayer(layer: tf.layers.Layer, told: StepMasks): ExportedModel {
+  if (layer instanceof tf.LayersModel) return modelEntry(layer, told);
+  const json = layerEntry(layer);
+  const inner = json.config['layer'] as LayerEntry | undefined;
+  const paths = weightPaths(json.class_name, inner?.class_name ?? null, layer.weights.length);
+  return { json, weights: layer.weights.map((weight, i) => ({ path: paths[i]!, weight })) };
 }
 
 /** Keras RS keeps a layer for each feature; the first of a table has the weights. */
-function placeTables(
-  layer: DistributedEmbedding,
-  { nested, tables }: DistributedEntry,
-  path: string,
-  into: WeightPlace[],
-): void {
+function placeTables(layer: DistributedEmbedding, { nested, tables }: DistributedEntry): WeightPlace[] {
   const counter = new NameCounter();
   const placed = new Set<number>();
-  for (const feature of flattenNumbered(nested)) {
+  return flattenNumbered(nested).flatMap((feature) => {
     const name = counter.next('EmbedReduce');
     const table = tables[feature]!;
-    if (placed.has(table)) continue;
+    if (placed.has(table)) return [];
     placed.add(table);
-    into.push({ path: `${path}/_default_device_embedding_layers/${name}/vars/0`, weight: layer.weights[table]! });
-  }
+    return [{ path: `_default_device_embedding_layers/${name}/vars/0`, weight: layer.weights[table]! }];
+  });
 }
 
-function functionalEntry(
-  model: tf.LayersModel,
-  name: string,
-  weights: WeightPlace[],
-  prefix: string,
-  told: StepMasks,
-): LayerEntry {
-  const writer = new GraphWriter(model, weights, prefix, told);
+function functionalEntry(model: tf.LayersModel, name: string, told: StepMasks): ExportedModel {
+  const writer = new GraphWriter(model, told);
   writer.write();
-  const places = (tensors: readonly tf.SymbolicTensor[]): unknown[] =>
+  const places = (tensors: readonly tf.SymbolicTensor[]): [string, number, number][] =>
     tensors.map(({ sourceLayer: layer, nodeIndex: node, tensorIndex: tensor }) =>
       writer.place({ layer, node: node!, tensor: tensor! }),
     );
+  const outputs = places(model.outputs);
+  // Keras counts calls of a graph from 1 where they are outputs of the model, and there alone.
+  const ends = outputs.map(([layer, node, tensor], i) => {
+    const { sourceLayer } = model.outputs[i]!;
+    return [layer, sourceLayer instanceof tf.LayersModel && isFunctional(sourceLayer) ? node + 1 : node, tensor];
+  });
+  const { layers, weights } = writer.sorted(outputs);
   const config = {
     name,
     trainable: model.trainable,
-    layers: writer.layers,
+    layers,
     input_layers: places(model.inputs),
-    output_layers: places(model.outputs),
+    output_layers: ends,
   };
-  return { module: 'keras.src.models.functional', class_name: 'Functional', config, registered_name: 'Functional' };
+  const module = 'keras.src.models.functional';
+  return {
+    json: { module, class_name: 'Functional', config, registered_name: 'Functional' },
+    weights: below('layers', weights),
+  };
 }
 
-function sequentialEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string, told: StepMasks): LayerEntry {
+function sequentialEntry(model: tf.LayersModel, told: StepMasks): ExportedModel {
   const counter = new NameCounter();
   const [input] = model.inputs;
-  const layers: LayerEntry[] = [inputEntry(input!, input!.sourceLayer.name)];
-  for (const layer of model.layers.filter((each) => !NO_ENTRY(each))) {
-    const path = `${prefix}/${counter.next(kerasClass(layer))}`;
-    if (layer instanceof tf.LayersModel) {
-      layers.push(modelEntry(layer, weights, `${path}/layers`, told));
-      continue;
-    }
-    const entry = layerEntry(layer);
-    placeWeights(layer, entry, path, weights);
-    layers.push(entry);
-  }
+  const made = model.layers.filter((each) => !NO_ENTRY(each)).map((layer) => exportLayer(layer, told));
+  const layers = [inputEntry(input!, input!.sourceLayer.name), ...made.map(({ json }) => json)];
   const config = { name: model.name, trainable: model.trainable, dtype: 'float32', layers };
-  return { ...keras('Sequential', config), module: 'keras' };
+  const weights = made.flatMap(({ json, weights: own }) => below(counter.next(json.class_name), own));
+  return { json: { ...keras('Sequential', config), module: 'keras' }, weights: below('layers', weights) };
 }
 
-function modelEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string, told: StepMasks): LayerEntry {
+function modelEntry(model: tf.LayersModel, told: StepMasks): ExportedModel {
   checkNames(model);
-  if (!isFunctional(model)) return sequentialEntry(model, weights, prefix, told);
-  return functionalEntry(graphOf(model), model.name, weights, prefix, told);
+  return isFunctional(model) ? functionalEntry(graphOf(model), model.name, told) : sequentialEntry(model, told);
 }
 
 /** Returns the model's JSON and the places of its weights. Throws ValueError, which names the layer, for what Keras lacks. */
 export function exportModel(model: tf.LayersModel): ExportedModel {
-  const weights: WeightPlace[] = [];
-  const told = checkMasks(model);
-  const json = modelEntry(model, weights, 'layers', told);
-  return { json, weights };
+  return modelEntry(model, checkMasks(model));
 }

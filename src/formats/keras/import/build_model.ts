@@ -4,7 +4,7 @@ import { describe, described } from '../../../base/errors.js';
 import { isRecord } from '../../../base/options.js';
 import { Embedding } from '../../../layers/embedding/embedding.js';
 import { layerError, naming } from '../layer_error.js';
-import { foldAbsentIds } from './absent_ids.js';
+import { foldAbsentIds, type CalledLayer } from './absent_ids.js';
 import { settleAxis } from './axes.js';
 import type { Built, BuiltLayer, BuiltModel } from './built.js';
 import { callLayer, passThrough } from './call_layer.js';
@@ -59,14 +59,53 @@ interface PendingCall extends CallJson {
 
 const keyOf = (layer: string, node: number): string => `${node}/${layer}`;
 
+/** The number of the first call of a layer, where what it gives goes on, and where it is an output of the model. */
+interface FirstNodes {
+  readonly inner: number;
+  readonly outer: number;
+}
+
+/** Numbers of calls by the layer that is called. */
+function numbersByLayer(refs: readonly TensorRef[]): Map<string, number[]> {
+  const numbers = new Map<string, number[]>();
+  for (const { layer, node } of refs) {
+    const own = numbers.get(layer);
+    if (own === undefined) numbers.set(layer, [node]);
+    else own.push(node);
+  }
+  return numbers;
+}
+
 /**
  * Models within models begin with a call of their own, which Keras does not write. Keras 2 and the first releases of
- * Keras 3 count it: the first written call then has the number 1.
+ * Keras 3 count it: the first written call then has the number 1. Later ones count it for outputs of the model alone. All
+ * calls are needed, so the numbers say how they are counted.
  */
-function firstNodes(layers: readonly LayerJson[], refs: readonly TensorRef[]): Map<string, number> {
-  const least = new Map<string, number>();
-  for (const { layer, node } of refs) least.set(layer, Math.min(node, least.get(layer) ?? Infinity));
-  return new Map(layers.filter(isModel).map(({ name }) => [name, (least.get(name) ?? 1) > 0 ? 1 : 0]));
+function firstNodes(
+  called: readonly CalledLayer[],
+  refs: readonly TensorRef[],
+  outputs: readonly TensorRef[],
+  version: Building['version'],
+): Map<string, FirstNodes> {
+  const [inner, outer] = [numbersByLayer(refs), numbersByLayer(outputs)];
+  const counted: FirstNodes[] = [
+    { inner: 1, outer: 1 },
+    { inner: 0, outer: 0 },
+  ];
+  return new Map(
+    called.flatMap(({ layer, calls }) => {
+      if (!isModel(layer)) return [];
+      const [own = [], ends = []] = [inner.get(layer.name), outer.get(layer.name)];
+      const fits = (first: FirstNodes): boolean => {
+        const numbers = new Set([...own.map((node) => node - first.inner), ...ends.map((node) => node - first.outer)]);
+        return numbers.size === calls.length && [...numbers].every((node) => node >= 0 && node < calls.length);
+      };
+      const isSplit = version === 3 && layer.className !== 'Sequential';
+      const found = (isSplit ? [{ inner: 0, outer: 1 }, ...counted] : counted).find(fits);
+      const least = Math.min(1, ...own, ...ends);
+      return [[layer.name, found ?? { inner: least, outer: least }] as const];
+    }),
+  );
 }
 
 /** The outputs of all calls, by layer and number of the call. */
@@ -159,11 +198,8 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   const parts = new Map<string, Built>();
   const called = layers.map((layer) => ({ layer, calls: layer.className === 'InputLayer' ? [] : readCalls(layer) }));
   const found = foldAbsentIds(called, refsOf(outputs));
-  const refs = [
-    ...found.flatMap(({ calls }) => calls.flatMap((call) => refsOf([call.args, call.kwargs]))),
-    ...refsOf(outputs),
-  ];
-  const first = firstNodes(layers, refs);
+  const refs = found.flatMap(({ calls }) => calls.flatMap((call) => refsOf([call.args, call.kwargs])));
+  const first = firstNodes(found, refs, refsOf(outputs), building.version);
   const calls: PendingCall[] = [];
   const strings = new StringInputs();
   for (const { layer } of found) if (isStringInput(layer)) strings.add(layer);
@@ -175,7 +211,7 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
       graph.set(layer.name, 0, [input]);
       continue;
     }
-    const start = first.get(layer.name) ?? 0;
+    const start = first.get(layer.name)?.inner ?? 0;
     const others = own.flatMap((call, i): PendingCall[] => {
       const looked = strings.call(layer, call, i, building.made);
       if (looked === null) return [{ ...call, json: layer, layer: layer.name, node: start + i, missing: 0 }];
@@ -190,8 +226,12 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   const given = flatten(replaceRefs(inputs, (ref) => strings.standingFor(ref.layer) ?? graph.get(ref))) as Symbolic[];
   const asTensor = (value: Symbolic | ToldMask): Symbolic =>
     value instanceof ToldMask ? value.symbolic(building.made) : value;
-  const results = flatten(replaceRefs(outputs, (ref) => asTensor(graph.get(ref)))) as Symbolic[];
-  for (const result of results) masks.checkWhole(result, json);
+  const result = ({ layer, node, tensor }: TensorRef): Symbolic => {
+    const { inner, outer } = first.get(layer) ?? { inner: 0, outer: 0 };
+    return asTensor(graph.get(new TensorRef(layer, node - outer + inner, tensor)));
+  };
+  const results = flatten(replaceRefs(outputs, result)) as Symbolic[];
+  for (const each of results) masks.checkWhole(each, json);
   if (given.length === 0) throw layerError(json, 'input_layers', 'at least one input', described('none'));
   const model = naming(json, () => tf.model({ inputs: given, outputs: results, name: json.name }));
   const isKeyed = isRecord(inputs) && !(inputs instanceof TensorRef);

@@ -71,6 +71,25 @@ function modelInputs(built: BuiltModel, value: unknown): Symbolic[] {
   });
 }
 
+/** The tensors for a nested model with the masks that the call tells, in their order. */
+function maskedInputs(
+  built: BuiltModel,
+  inputs: readonly Symbolic[],
+  told: unknown,
+  masks: Masks,
+  made: tf.layers.Layer[],
+): Symbolic[] {
+  if (told === undefined) return [...inputs];
+  const list = [told].flat();
+  return inputs.map((x, i) => {
+    const mask = readMask(list[i] ?? null);
+    if (mask === undefined || list.length !== inputs.length) {
+      throw layerError(built.json, 'inbound_nodes.mask', `a mask for each of ${inputs.length} inputs`, told);
+    }
+    return withMask(x, mask, masks, made);
+  });
+}
+
 function single<T>(list: readonly T[]): T | T[] {
   return list.length === 1 ? list[0]! : [...list];
 }
@@ -158,8 +177,13 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
   };
   if (built.kind === 'model') {
     most(1);
-    readKwargs(built, all, []);
-    const inputs = modelInputs(built, first);
+    const inputs = maskedInputs(
+      built,
+      modelInputs(built, first),
+      readKwargs(built, all, ['mask'])['mask'],
+      masks,
+      made,
+    );
     const outputs = flatten(naming(json, () => built.model.apply(single(inputs)))) as Symbolic[];
     passThrough(built, inputs, outputs, masks);
     return outputs;
