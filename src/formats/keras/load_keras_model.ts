@@ -5,12 +5,14 @@ import { readOptions } from '../../base/options.js';
 import { buildModel, type Building } from './import/build_model.js';
 import { loadWeights } from './import/load_weights.js';
 import { openModel, type KerasSource } from './import/model_source.js';
+import { readCustomObjects, type CustomObject, type CustomObjects } from './import/user_classes.js';
 import { takeInputsByName, type NamedInputsModel } from './import/named_predict.js';
 import { attach } from '../../preprocessing/pipeline/attached_pipeline.js';
 import { Pipeline } from '../../preprocessing/pipeline/pipeline.js';
 import { asOwn } from '../../tfjs/engine/own_functions.js';
 import { maskLosses } from '../../tfjs/training/masked_losses.js';
 
+export type { CustomObject } from './import/user_classes.js';
 export type { NamedInputsModel } from './import/named_predict.js';
 
 export interface LoadKerasOptions {
@@ -19,6 +21,12 @@ export interface LoadKerasOptions {
    * warnings.
    */
   strict?: boolean | undefined;
+  /**
+   * Classes for those of the file that are no classes of Keras, by the names that the file has for them: `my>Dense` where
+   * Python registered it under a package, `Dense` where it did not. Layers are made by their `fromConfig`, of the fields
+   * of the file in camel case. A class that is not given is an error, even with the name of one of Keras.
+   */
+  customObjects?: Readonly<Record<string, CustomObject>> | undefined;
 }
 
 /** Frees layers, those with other holders too. */
@@ -51,9 +59,14 @@ function sizesOf({ weights }: KerasSource): ReadonlySet<number> | null {
 }
 
 /** Makes the layers of a source and fills in its weights. Throws as `loadKerasModel` does; the source stays open. */
-export function buildKerasModel(source: KerasSource, strict: boolean): NamedInputsModel {
+export function buildKerasModel(
+  source: KerasSource,
+  strict: boolean,
+  customObjects: CustomObjects = new Map(),
+): NamedInputsModel {
   const { topology, weights } = source;
-  const building: Building = { version: topology.version, strict, made: [], sizes: strict ? sizesOf(source) : null };
+  const sizes = strict ? sizesOf(source) : null;
+  const building: Building = { version: topology.version, strict, made: [], sizes, customObjects };
   try {
     const built = buildModel(topology.root, building);
     if (weights !== null) loadWeights(built, weights, strict);
@@ -87,7 +100,7 @@ export function buildKerasModel(source: KerasSource, strict: boolean): NamedInpu
  * Source: keras.saving.load_model (Keras 3.15) without its compiled state; tf.loadLayersModel (TensorFlow.js 4.22).
  *
  * @param source - A URL, a path, a File or Blob, bytes, or an IOHandler of TensorFlow.js.
- * @param options - Whether what cannot be honoured is an error.
+ * @param options - Whether what cannot be honoured is an error; classes for those of the file that are not Keras's.
  * @returns The model.
  * @throws TypeError for another kind of source; ValueError, which names the layer and the field, for whatever would
  * compute something else here: unknown layers and functions, other dtypes, ragged inputs, code in Python; ValueError
@@ -100,7 +113,9 @@ export function buildKerasModel(source: KerasSource, strict: boolean): NamedInpu
  * model.predict({user_id: ids}).print();
  */
 export async function loadKerasModel(source: unknown, options: LoadKerasOptions = {}): Promise<NamedInputsModel> {
-  const strict = checkBoolean(readOptions<LoadKerasOptions>(options, ['strict']).strict, 'strict', true);
+  const read = readOptions<LoadKerasOptions>(options, ['strict', 'customObjects']);
+  const strict = checkBoolean(read.strict, 'strict', true);
+  const customObjects = readCustomObjects(read.customObjects);
   const found = await openModel(source);
   if ('artifacts' in found) {
     const model = await tf.loadLayersModel(tf.io.fromMemory(found.artifacts), { strict });
@@ -110,7 +125,7 @@ export async function loadKerasModel(source: unknown, options: LoadKerasOptions 
     return takeInputsByName(model, null);
   }
   try {
-    return buildKerasModel(found, strict);
+    return buildKerasModel(found, strict, customObjects);
   } finally {
     found.close();
   }

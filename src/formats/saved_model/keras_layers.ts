@@ -45,7 +45,15 @@ function readMetadata(bytes: Uint8Array): Told {
 /** The model as Keras writes it in JSON. Throws ValueError for models of other classes, whose code is in Python. */
 function topologyOf(told: Told): Topology {
   const root = told.get(0) ?? {};
-  return readTopology(root['model_config'] ?? { class_name: root['class_name'], config: root['config'] }, '2');
+  const own = { class_name: root['class_name'], config: root['config'] };
+  // The metadata names the class, also where the model's own config has that of Keras.
+  const written = root['model_config'];
+  return readTopology(
+    isRecord(written) && typeof own.class_name === 'string'
+      ? { ...written, class_name: own.class_name }
+      : (written ?? own),
+    '2',
+  );
 }
 
 /** Attributes of a model that hold its layers. */

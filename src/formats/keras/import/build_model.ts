@@ -9,13 +9,14 @@ import { settleAxis } from './axes.js';
 import type { Built, BuiltLayer, BuiltModel } from './built.js';
 import { callLayer, passThrough } from './call_layer.js';
 import { Masks } from './masks.js';
-import { inputArguments, makeLayer } from './make_layer.js';
+import { checkClasses, inputArguments, makeLayer } from './make_layer.js';
 import { TensorRef, flatten, readCalls, readRefs, refsOf, replaceRefs, type CallJson } from './nodes.js';
 import type { Reading } from './stock_config.js';
 import { callOperation, isOperation } from './operations.js';
 import { ToldMask, readMask } from './told_masks.js';
 import { StringInputs, isStringInput, takesStrings } from './string_inputs.js';
 import { isModel, readLayers, type LayerJson } from './topology.js';
+import { customObject } from './user_classes.js';
 
 type Symbolic = tf.SymbolicTensor;
 
@@ -185,6 +186,19 @@ function withStrings(strings: StringInputs, inputs: readonly Symbolic[]): Pick<B
   return { strings };
 }
 
+/** The class that a user gives for a model; null for models of Keras. */
+function modelClass(json: LayerJson, { customObjects }: Building): typeof tf.LayersModel | null {
+  const cls = customObject(json.written, customObjects) as typeof tf.LayersModel | undefined;
+  if (cls === undefined) return null;
+  if (cls === tf.LayersModel || cls.prototype instanceof tf.LayersModel) return cls;
+  throw layerError(
+    json,
+    'class_name',
+    'a class of models in customObjects',
+    described(`${cls.name}, which is another`),
+  );
+}
+
 function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   const layers = readLayers(json);
   const names = new Set<string>();
@@ -233,7 +247,8 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   const results = flatten(replaceRefs(outputs, result)) as Symbolic[];
   for (const each of results) masks.checkWhole(each, json);
   if (given.length === 0) throw layerError(json, 'input_layers', 'at least one input', described('none'));
-  const model = naming(json, () => tf.model({ inputs: given, outputs: results, name: json.name }));
+  const cls = modelClass(json, building) ?? tf.LayersModel;
+  const model = naming(json, () => new cls({ inputs: given, outputs: results, name: json.name }));
   const isKeyed = isRecord(inputs) && !(inputs instanceof TensorRef);
   const keys = isKeyed && Object.values(inputs).every((item) => item instanceof TensorRef);
   return {
@@ -265,7 +280,8 @@ function textStart(json: LayerJson, [first]: readonly LayerJson[]): LayerJson | 
 }
 
 function buildSequential(json: LayerJson, building: Building): BuiltModel {
-  const model = tf.sequential({ name: json.name });
+  const cls = (modelClass(json, building) ?? tf.Sequential) as new (args: { name: string }) => tf.Sequential;
+  const model = naming(json, () => new cls({ name: json.name }));
   const parts: Built[] = [];
   const masks = new Masks();
   const strings = new StringInputs();
@@ -325,5 +341,7 @@ function buildSequential(json: LayerJson, building: Building): BuiltModel {
 
 /** Builds a model and all within. Throws ValueError, which names the layer and the field at fault. */
 export function buildModel(json: LayerJson, building: Building): BuiltModel {
-  return json.className === 'Sequential' ? buildSequential(json, building) : buildFunctional(json, building);
+  checkClasses(json, building.customObjects);
+  const isGraph = json.isCustom ? 'input_layers' in json.config : json.className !== 'Sequential';
+  return isGraph ? buildFunctional(json, building) : buildSequential(json, building);
 }

@@ -7,6 +7,7 @@ import { warnOnce } from '../../../base/warn_once.js';
 import { layerError } from '../layer_error.js';
 import { NameCounter, attributePaths } from '../layer_paths.js';
 import { layersOf, type Built, type BuiltLayer, type BuiltModel } from './built.js';
+import { pythonName } from './topology.js';
 import { layerPath, type WeightSource } from './weight_source.js';
 
 /** The names of the weights of one layer, in its order. */
@@ -60,17 +61,35 @@ function pathsOf(part: BuiltLayer): string[] {
   return attributePaths(part.json.className, innerClass);
 }
 
+/** The weights of a layer of a user's class: of its own, or all of one attribute, as no file tells the order of several. */
+function namesOfCustom({ json }: BuiltLayer, at: string, known: ReadonlySet<string>): string[] {
+  const lists = new Map<string, string[]>();
+  for (const name of known) {
+    if (!name.startsWith(at)) continue;
+    const folder = name.slice(0, name.lastIndexOf('/'));
+    lists.set(folder, [...(lists.get(folder) ?? []), name]);
+  }
+  if (lists.size > 1)
+    throw layerError(json, 'weights', 'weights in one place', described([...lists.keys()].join(' and ')));
+  const number = (name: string): number => Number(name.slice(name.lastIndexOf('/') + 1));
+  return [...lists.values()].flat().sort((a, b) => number(a) - number(b));
+}
+
 /** Files of Keras 3 and `.keras` files of Keras 2: paths of class names. */
 function assignByPath(model: BuiltModel, prefix: string, known: ReadonlySet<string>, into: Assignment): void {
   const counter = new NameCounter();
   for (const part of model.parts) {
-    const at = `${prefix}/${counter.next(part.json.className === 'Model' ? 'Functional' : part.json.className)}/`;
+    const at = `${prefix}/${counter.next(pythonName(part.json))}/`;
     if (part.kind === 'model') {
       assignByPath(part, `${at}${prefix.split('/').at(-1)}`, known, into);
       continue;
     }
     if (part.places !== undefined) {
       into.set(part, [`${at}token_embedding/vars/0`]).set(part.places, [`${at}position_embedding/vars/0`]);
+      continue;
+    }
+    if (part.json.isCustom) {
+      into.set(part, namesOfCustom(part, at, known));
       continue;
     }
     const names: string[] = [];

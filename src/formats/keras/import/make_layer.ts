@@ -7,8 +7,9 @@ import { Operation } from '../../../layers/operations/operation.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { isOwnClass, makeOwnLayer } from './own_layers.js';
-import { classOf, stockArguments, type Reading } from './stock_config.js';
+import { classOf, makeCustomLayer, stockArguments, type Reading } from './stock_config.js';
 import { readLayer, type LayerJson } from './topology.js';
+import { customObject, unknownWithin, type CustomObjects } from './user_classes.js';
 
 /** Dtypes of inputs; ids of 64 bits enter as int32, which holds every row of a table. */
 const INPUT_DTYPES: Readonly<Record<string, tf.DataType>> = {
@@ -148,9 +149,26 @@ function positionTable(layer: LayerJson, reading: Reading): tf.layers.Layer | nu
   return makeOwnLayer({ ...layer, className: 'Embedding', config: { ...config, ...sizes } }, reading);
 }
 
+/** What a class of a user computes is known to the user alone. */
+const GIVE = 'It is a class of its own, which may compute anything: give one that computes the same as customObjects.';
+
+/** Throws for a class of a user that is not given, the layer itself or one in its config. */
+export function checkClasses(layer: LayerJson, customObjects: CustomObjects): void {
+  if (layer.isCustom && customObject(layer.written, customObjects) === undefined) {
+    throw layerError(layer, 'class_name', 'a class of Keras, or one of customObjects', layer.className, GIVE);
+  }
+  const { layers: _own, ...config } = layer.config;
+  const unknown = unknownWithin(config, customObjects);
+  if (unknown === null) return;
+  throw layerError(layer, unknown.path, 'a class of Keras, or one of customObjects', unknown.name, GIVE);
+}
+
 /** Makes any layer but inputs and models. Throws ValueError, which names the layer. */
 export function makeLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
   tellPrecision(layer);
+  checkClasses(layer, reading.customObjects);
+  const custom = customObject(layer.written, reading.customObjects);
+  if (custom !== undefined) return makeCustomLayer(layer, custom, reading);
   if (isOwnClass(layer.className)) return makeOwnLayer(layer, reading);
   const other =
     timeDistributed(layer, reading) ?? positionTable(layer, reading) ?? naming(layer, () => operationFor(layer));
@@ -158,7 +176,11 @@ export function makeLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
   if (!STOCK_LAYERS.has(layer.className)) throw unknownClass(layer);
   const args = stockArguments(layer, reading);
   const [cls, fromConfig] = registered(classOf(layer));
-  const made = naming(layer, () => fromConfig(cls, args));
+  // A layer within, made of a class that a user gives, is there already.
+  const isMade = args['layer'] instanceof tf.layers.Layer;
+  const made = naming(layer, () => {
+    return isMade ? new (cls as new (args: object) => tf.layers.Layer)(args) : fromConfig(cls, args);
+  });
   // As tfjs does where weights follow: initial values are not computed.
   if (reading.strict)
     (made as unknown as { setFastWeightInitDuringBuild(on: boolean): void }).setFastWeightInitDuringBuild(true);

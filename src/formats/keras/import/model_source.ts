@@ -5,7 +5,7 @@ import { allBytes, bytesAt, isFetched, openBytes, pathOf, textOf, type ByteSourc
 import { readZip, type ZipEntry } from '../../../io/zip_archive.js';
 import { isRecord } from '../../../base/options.js';
 import { Hdf5File } from '../hdf5.js';
-import { readTopology, type Topology, isModel, readLayers, type Json, type LayerJson } from './topology.js';
+import { readTopology, type Topology, isModel, pythonName, readLayers, type Json, type LayerJson } from './topology.js';
 import { ConvertedWeights, type WeightSource } from './weight_source.js';
 import { NameCounter } from '../layer_paths.js';
 
@@ -45,7 +45,7 @@ async function addVocabularies(
 ): Promise<void> {
   const names = new NameCounter();
   for (const layer of readLayers(model)) {
-    const path = `${folder}layers/${names.next(layer.className)}`;
+    const path = `${folder}layers/${names.next(pythonName(layer))}`;
     if (isModel(layer)) await addVocabularies(layer, entries, `${path}/`);
     if (!WITH_VOCABULARY.includes(layer.className) || (layer.config['vocabulary'] ?? null) !== null) continue;
     const entry = entries.get(`${path}/vocabulary.txt`);

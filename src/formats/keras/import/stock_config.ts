@@ -1,4 +1,5 @@
 /** Configs of Keras's own layers as arguments of the layers of TensorFlow.js; what these cannot do is an error. */
+import * as tf from '@tensorflow/tfjs';
 import { checkFloat32Policy } from '../../../base/keras_config.js';
 import { toCamelCase } from '../../../base/camel_case.js';
 import { closestName } from '../../../base/closest_name.js';
@@ -13,6 +14,7 @@ import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS, WITHOUT_EFFECT, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
 import { isModel, readLayer, type Json, type LayerJson } from './topology.js';
+import { customObject, makeCustom, type CustomObject, type CustomObjects } from './user_classes.js';
 
 /** What is known while a file is read. */
 export interface Reading {
@@ -21,6 +23,8 @@ export interface Reading {
   readonly strict: boolean;
   /** Sizes in the shapes of the weights that the file holds; null where that is not asked for. */
   readonly sizes: ReadonlySet<number> | null;
+  /** Classes that a user gives for those of the file that are not Keras's. */
+  readonly customObjects: CustomObjects;
 }
 
 /** Fields with a size of a weight. */
@@ -83,10 +87,28 @@ function readObject(value: unknown): { className: string; config: Json } | null 
   return { className: value['class_name'], config: isRecord(value['config']) ? value['config'] : {} };
 }
 
+/** An object of a class that the user gives; null for those of Keras. */
+function readCustom(
+  value: unknown,
+  layer: LayerJson,
+  { customObjects }: Reading,
+): tf.serialization.Serializable | null {
+  const cls =
+    isRecord(value) && typeof value['class_name'] === 'string' ? customObject(value, customObjects) : undefined;
+  if (cls === undefined) return null;
+  return naming(layer, () => makeCustom(cls, camelKeys((value as Json)['config'])));
+}
+
+/** Keys in camel case. */
+function camelKeys(config: unknown): Record<string, unknown> {
+  if (!isRecord(config)) return {};
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [toCamelCase(key), value]));
+}
+
 function readActivation(value: unknown, layer: LayerJson, field: string, reading: Reading): string | null {
   if (value === null) return null;
-  // Keras 3 writes functions of its own by name, and others as objects.
-  const name = isRecord(value) && typeof value['config'] === 'string' ? value['config'] : value;
+  // Keras writes functions of its own by name, and others as objects, which may have these names too.
+  const name = isRecord(value) && typeof value['config'] === 'string' ? `the function ${value['config']}` : value;
   const known = typeof name === 'string' && Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name]! : readComposed(value);
   if (known === null) {
     refuse(reading, layer, field, `one of ${Object.keys(ACTIVATIONS).join(', ')}`, name);
@@ -99,6 +121,8 @@ function readActivation(value: unknown, layer: LayerJson, field: string, reading
 
 function readInitializer(value: unknown, layer: LayerJson, field: string, reading: Reading): object | null {
   if (value === null) return null;
+  const custom = readCustom(value, layer, reading);
+  if (custom !== null) return custom;
   const object = readObject(value);
   const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
   const wanted = object === null ? '' : plain(INITIALIZER_NAMES[object.className] ?? object.className);
@@ -121,6 +145,8 @@ function readInitializer(value: unknown, layer: LayerJson, field: string, readin
 
 function readRegularizer(value: unknown, layer: LayerJson, field: string, reading: Reading): object | null {
   if (value === null) return null;
+  const custom = readCustom(value, layer, reading);
+  if (custom !== null) return custom;
   const object = readObject(value);
   const { l1, l2 } = object?.config ?? {};
   const given = { L1: { l1: l1 ?? 0.01, l2: 0 }, L2: { l1: 0, l2: l2 ?? 0.01 }, L1L2: { l1: l1 ?? 0, l2: l2 ?? 0 } };
@@ -147,6 +173,8 @@ function camelWords(config: Json): Record<string, unknown> {
 
 function readInner(value: unknown, layer: LayerJson, field: string, reading: Reading): object {
   const inner = readLayer(value, `${layer.name}.${field}`);
+  const cls = customObject(inner.written, reading.customObjects);
+  if (cls !== undefined) return makeCustomLayer(inner, cls, reading);
   const stock = STOCK_LAYERS.get(inner.className);
   if (isModel(inner) || stock === undefined) {
     throw layerError(layer, field, 'a layer that TensorFlow.js has', described(`a ${inner.className}`));
@@ -176,6 +204,24 @@ function readField(field: string, value: unknown, layer: LayerJson, reading: Rea
   if (field === 'reset_after' && typeof value !== 'boolean') refuse(reading, layer, field, 'true or false', value);
   if (field === 'seed') return typeof value === 'number' ? value : null;
   return typeof value === 'string' ? toCamelCase(value) : value;
+}
+
+/** A layer of a class that the user gives: of its config, with names as TensorFlow.js has them. */
+export function makeCustomLayer(layer: LayerJson, cls: CustomObject, reading: Reading): tf.layers.Layer {
+  const { dtype: _policy, build_config: _built, ...config } = layer.config;
+  const given = Object.entries(config).map(([field, value]) => {
+    const isKnown = /(^|_)(activation|initializer|regularizer)$/.test(field) || field === 'layer';
+    return [toCamelCase(field), isKnown ? readField(field, value, layer, reading) : value] as const;
+  });
+  const args = { ...Object.fromEntries(given), ...readStart(layer.config), name: layer.name };
+  const made = naming(layer, () => makeCustom(cls, args));
+  if (made instanceof tf.layers.Layer) return made;
+  throw layerError(
+    layer,
+    'class_name',
+    'a class of layers in customObjects',
+    described(`${cls.name}, which is another`),
+  );
 }
 
 function sameValue(a: unknown, b: unknown): boolean {

@@ -3,12 +3,17 @@ import { ValueError, describe, described } from '../../../base/errors.js';
 import { isDeeperThan } from '../../../io/depth.js';
 import { isRecord } from '../../../base/options.js';
 import type { NamedLayer } from '../layer_error.js';
+import { classNames } from './user_classes.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
 /** A layer or a model as it is written. */
 export interface LayerJson extends NamedLayer {
   readonly config: Json;
+  /** As it stands in the file: whose class it is. */
+  readonly written: Json;
+  /** Whether it is a user's class, which may have the name of one of Keras; then `className` is its full name. */
+  readonly isCustom: boolean;
   /** As `keras_rs>EmbedReduce`, where the file tells it. */
   readonly registeredName: string | null;
   /** As `keras.layers`, where the file tells it; converters leave it out. */
@@ -29,8 +34,6 @@ export interface Topology {
   readonly version: 2 | 3;
 }
 
-/** As `keras_rs>EmbedReduce`: what stands before the name of a registered class. */
-const PACKAGE = /^.*>/;
 const DEEPEST = 200;
 /** Each layer is built, so a file with more is no model. */
 const MOST_LAYERS = 100_000;
@@ -60,8 +63,11 @@ export function readLayer(value: unknown, path: string): LayerJson {
   const nodes = value['inbound_nodes'] ?? [];
   if (!Array.isArray(nodes)) throw jsonError(`a list of inbound_nodes in ${path}`, nodes);
   const { registered_name: registered, module, build_config: built, tfjs_embeddings: own } = value;
+  const { plain, given } = classNames(value);
   return {
-    ...thresholded(className.replace(PACKAGE, ''), config),
+    ...thresholded(given?.[0] ?? plain, config),
+    written: value,
+    isCustom: given !== null,
     name: name ?? className,
     registeredName: typeof registered === 'string' ? registered : className.includes('>') ? className : null,
     module: typeof module === 'string' ? module : null,
@@ -81,8 +87,14 @@ export function readLayers(model: LayerJson): LayerJson[] {
   return layers.map((layer, i) => readLayer(layer, `layers[${i}] of the model ${describe(model.name)}`));
 }
 
-export function isModel({ className }: LayerJson): boolean {
-  return ['Functional', 'Model', 'Sequential'].includes(className);
+export function isModel({ className, isCustom, config }: LayerJson): boolean {
+  return isCustom ? Array.isArray(config['layers']) : ['Functional', 'Model', 'Sequential'].includes(className);
+}
+
+/** The name of the class in Python, by which Keras finds weights. */
+export function pythonName({ className, isCustom, written }: LayerJson): string {
+  if (isCustom) return classNames(written).plain;
+  return className === 'Model' ? 'Functional' : className;
 }
 
 /** Keras 2 gave its version, or that of TensorFlow, which was 2 as well. */
