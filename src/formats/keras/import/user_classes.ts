@@ -1,5 +1,5 @@
 /** Classes of users, which may have the names of Keras's own: what a file says of whose a class is. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, describe } from '../../../base/errors.js';
 import { isRecord } from '../../../base/options.js';
 
