@@ -8,7 +8,7 @@ type AnyTensor = tf.Tensor | tf.TensorLike;
 /** A metric for `compile`, a function of its own, and a sum over batches. */
 export interface Metric {
   /**
-   * Returns the metric of a batch.
+   * Returns the metric of a batch: NaN where a score that counts is NaN, or a label.
    *
    * @param yTrue - Labels [batch, items].
    * @param yPred - Scores of that shape, float32.
@@ -35,7 +35,7 @@ export interface Metric {
   /**
    * Returns the metric of all batches since the last `resetStates`, each row counted once.
    *
-   * @returns A number; NaN where nothing counts.
+   * @returns A number; NaN where nothing counts, or where a score that counts was NaN, or a label.
    */
   result(): number;
   /** Forgets all batches. */
@@ -46,6 +46,35 @@ export interface Metric {
 export interface MetricState {
   add(given: LossArguments): void;
   result(): number;
+}
+
+/** Examples of which each score is a number. */
+export interface Known {
+  readonly given: LossArguments;
+  /** 1 where a score that counts, or a label, is none, else 0: a scalar. */
+  readonly unknown: tf.Tensor;
+}
+
+/**
+ * Puts 0 for scores that are no numbers, which have no order: sorts may not end on them. What is computed of the rest is
+ * NaN where such a score counts.
+ */
+export function knownOf(given: LossArguments): Known {
+  const { labels, mask, scores } = given;
+  const isNaN = scores.notEqual<tf.Tensor2D>(scores);
+  const known = { ...given, scores: tf.where<tf.Tensor2D>(isNaN, tf.zerosLike(scores), scores) };
+  // Other sizes are refused where they are compared.
+  if (scores.size === 0 || labels.size !== scores.size) return { given: known, unknown: tf.scalar(0) };
+  const values = labels.as1D().cast('float32');
+  const counts = tf.logicalAnd(isNaN.as1D(), values.greaterEqual(0));
+  const all = tf.logicalOr(values.notEqual(values), counts);
+  const unknown = mask === null ? all : tf.logicalAnd(all, mask.as1D());
+  return { given: known, unknown: unknown.cast('float32').max() };
+}
+
+/** A scalar, or NaN where an example is unknown. */
+export function unlessUnknown(value: tf.Tensor, { unknown }: Known): tf.Tensor {
+  return tf.where(unknown.greater(0), tf.scalar(NaN), value);
 }
 
 /** A metric of this package, which steps that are captured know. */
@@ -71,7 +100,13 @@ export function madeMetric(
 export type Sums = readonly [sum: tf.Tensor, weight: tf.Tensor];
 
 /** A metric that is a mean; 0 for a batch in which nothing counts, which tfjs would make the mean of an epoch NaN by. */
-export function meanMetric(name: string, sumsOf: (given: LossArguments) => Sums): Metric {
+export function meanMetric(name: string, sumsOfKnown: (given: LossArguments) => Sums): Metric {
+  const sumsOf = (batch: LossArguments): Sums => {
+    const known = knownOf(batch);
+    if (batch.scores.size === 0) return [tf.scalar(0), tf.scalar(0)];
+    const [sum, weight] = sumsOfKnown(known.given);
+    return [unlessUnknown(sum, known), weight];
+  };
   const start = (): MetricState => {
     const totals = [0, 0] as [number, number];
     return {

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { listsOf } from '../losses/lists.js';
 import { refuseOptions, type LossArguments } from '../losses/loss.js';
-import { madeMetric, meanMetric, type Metric, type MetricState } from './metric.js';
+import { knownOf, madeMetric, meanMetric, unlessUnknown, type Metric, type MetricState } from './metric.js';
 
 /** Examples of all rows, 1-D. */
 interface Examples {
@@ -25,15 +25,19 @@ class Curve implements MetricState {
   readonly #scores: Float32Array[] = [];
   /** Weights, those of negatives below 0. */
   readonly #signed: Float32Array[] = [];
+  #isUnknown = false;
 
-  add(given: LossArguments): void {
+  add(batch: LossArguments): void {
+    const { given, unknown } = knownOf(batch);
     const { labels, scores, weights } = examplesOf(given);
+    this.#isUnknown ||= unknown.dataSync()[0]! > 0;
     const signed = tf.where(labels.greater(0.5), weights, weights.neg());
     this.#scores.push(scores.dataSync<'float32'>().slice());
     this.#signed.push(signed.dataSync<'float32'>().slice());
   }
 
   result(): number {
+    if (this.#isUnknown) return NaN;
     const scores = joined(this.#scores);
     const signed = joined(this.#signed);
     const order = new Uint32Array(scores.length).map((_, i) => i).sort((a, b) => scores[a]! - scores[b]!);
@@ -73,7 +77,10 @@ function pairsInOrder(scores: tf.Tensor, positives: tf.Tensor, negatives: tf.Ten
 }
 
 /** The area of a batch; 0.5 where it has examples of one class alone. */
-function areaOf(given: LossArguments): tf.Tensor {
+function areaOf(batch: LossArguments): tf.Tensor {
+  const known = knownOf(batch);
+  const { given } = known;
+  if (given.scores.size === 0) return tf.scalar(0.5);
   const { labels, scores, weights } = examplesOf(given);
   const isPositive = labels.greater(0.5).cast('float32');
   const examples = [scores, weights.mul(isPositive), weights.mul(tf.sub(1, isPositive))] as const;
@@ -83,14 +90,14 @@ function areaOf(given: LossArguments): tf.Tensor {
     .add(pairsInOrder(...last))
     .div(2);
   const pairs = examples[1].sum().mul(examples[2].sum());
-  return tf.where(pairs.greater(0), right.div(tf.maximum(pairs, 1e-30)), tf.scalar(0.5));
+  return unlessUnknown(tf.where(pairs.greater(0), right.div(tf.maximum(pairs, 1e-30)), tf.scalar(0.5)), known);
 }
 
 /**
  * Makes the area under the ROC curve: how likely a positive has a higher score than a negative; equal ones count half.
  *
  * Labels above 0.5 are positives, of all rows together; labels below 0 and masked items are left out. `updateState` keeps
- * scores and labels, so that `result` is exact, and NaN where there is one class alone. In `compile` it is the mean of
+ * scores and labels, so that `result` is exact, and NaN where there is one class alone or a score is NaN. In `compile` it is the mean of
  * the areas of batches, 0.5 for a batch of one class, which is not the area of all.
  *
  * @param args - None yet.

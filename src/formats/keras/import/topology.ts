@@ -119,7 +119,7 @@ export function readTopology(json: unknown, kerasVersion?: unknown): Topology {
     const note =
       "A model of a class of its own has no layers in its file. Write it in Python as a SavedModel, model.export('folder'), " +
       "and run it here: await emb.savedModel.load('folder').";
-    throw new ValueError('source', 'a Functional or Sequential model', described(`a ${root.className}`), note);
+    throw new ValueError('source', 'a Functional or Sequential model', described(`a ${pythonName(root)}`), note);
   }
   return { root, version: versionOf(kerasVersion ?? outer['keras_version'], inner) };
 }

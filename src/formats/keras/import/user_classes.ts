@@ -41,10 +41,12 @@ export function classNames(value: Json): ClassNames {
   const full = typeof registered === 'string' && registered.includes('>') ? registered : className;
   const at = full.lastIndexOf('>');
   const plain = className.slice(className.lastIndexOf('>') + 1);
+  // NVIDIA's have the package of a program, and a field that none of Keras's has.
+  const isNvidia = full === 'Custom>Embedding' && isRecord(value['config']) && 'combiner' in value['config'];
   const isForeign =
     (at >= 0 && !isKnown(full.slice(0, at), full.slice(at + 1))) ||
     ('module' in value && !(typeof module === 'string' && isKnown(module.split('.')[0]!, plain)));
-  if (!isForeign) return { plain, given: null };
+  if (!isForeign || isNvidia) return { plain, given: null };
   // One that was not registered has no package: its module stands for it, so that it is none of Keras's names.
   const named = at >= 0 ? full : `${typeof module === 'string' ? module : '__main__'}>${plain}`;
   return { plain, given: [...new Set([named, full, plain])] };
