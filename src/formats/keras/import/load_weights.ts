@@ -14,8 +14,9 @@ import { layerPath, type WeightSource } from './weight_source.js';
 type Assignment = Map<BuiltLayer, readonly (string | undefined)[]>;
 
 const LAYERS = ['layers', '_layer_checkpoint_dependencies'];
-/** State of Python's optimizers and generators of random numbers. */
-const NO_WEIGHTS = /^optimizer\/|(^|\/)seed_generator\/|(^|\/)_?optimizer/;
+/** State of Python's optimizers and generators of random numbers, and what a model of Keras 2 has of its metrics. */
+const NO_WEIGHTS =
+  /^optimizer\/|(^|\/)seed_generator\/|(^|\/)_?optimizer|^(layers\/(functional|sequential|model)(_\d+)?\/)*metrics\//;
 
 /** The tables of the features of a DistributedEmbedding, in the order of Keras. */
 function tablesOfFeatures({ config }: BuiltLayer['json']): unknown[] {
