@@ -69,6 +69,60 @@ function asFloats(compute: Binary): Binary {
   return (a, b) => (a.dtype === 'float32' ? compute(a, b) : compute(a.toFloat(), b.toFloat()).cast(a.dtype));
 }
 
+/** Backends whose rests of whole numbers are exact; GPUs compute with floats. */
+const EXACT = ['cpu', 'wasm', 'tensorflow'];
+
+/** The rest, with the sign of `b`. */
+const mod: Binary = (a, b) => {
+  if (!EXACT.includes(tf.getBackend())) return asFloats(tf.mod)(a, b);
+  // `cpu` casts whole numbers to floats without rounding them.
+  return a.dtype === 'int32' ? tf.mod(a, b) : tf.mod(a.mul(1), b.mul(1));
+};
+
+/** `wasm` divides whole numbers as floats (tfjs 4.22), which is a little off; the rest tells by how much. */
+const floorDivide: Binary = (a, b) => {
+  // Of floats `cpu` makes whole numbers (tfjs 4.22).
+  if (a.dtype !== 'int32') return tf.floor(tf.div(a, b));
+  if (tf.getBackend() !== 'wasm') return tf.floorDiv(a, b);
+  const about = tf.floorDiv(a, b);
+  // What is left is a few times `b`.
+  const left = a.sub(about.mul(b)).sub(tf.mod(a, b));
+  return about.add(tf.round(left.toFloat().div(b.toFloat())).cast('int32'));
+};
+
+/** Products, of whole numbers their lower 32 bits: `cpu` multiplies them as doubles, which lose these beyond 2^53. */
+const product: Binary = (a, b) => {
+  if (a.dtype !== 'int32' || tf.getBackend() !== 'cpu') return tf.mul(a, b);
+  const half = tf.scalar(2 ** 16, 'int32');
+  return tf.floorDiv(a, half).mul(b).mul(half).add(tf.mod(a, half).mul(b));
+};
+
+/** Powers of whole numbers, of which the lower 32 bits count. */
+function wholePower(base: tf.Tensor, exponent: tf.Tensor): tf.Tensor {
+  let [result, factor, rest] = [tf.onesLike(base).add(tf.zerosLike(exponent)), base, exponent];
+  for (let bit = 0; bit < 31; bit++) {
+    const isOdd = mod(rest, tf.scalar(2, 'int32'));
+    // 1 where the bit is not set.
+    result = product(result, isOdd.mul(factor.sub(tf.scalar(1, 'int32'))).add(tf.scalar(1, 'int32')));
+    factor = product(factor, factor);
+    rest = floorDivide(rest, tf.scalar(2, 'int32'));
+  }
+  return result;
+}
+
+const power: Binary = (a, b) => (a.dtype === 'float32' ? tf.pow(a, b) : wholePower(a, b));
+
+/** Whole numbers have no powers below 0. */
+const powers: Rule = {
+  ...binary(power),
+  spec: (operands) => {
+    const [, exponent] = operands;
+    if (typeof exponent === 'number' && exponent < 0 && meetingType(operands) !== 'float32')
+      throw new ValueError('x2', 'an exponent of at least 0 for whole numbers', exponent);
+    return binary(power).spec(operands, {});
+  },
+};
+
 function number(settings: Settings, name: string): number {
   const value = settings[name];
   if (typeof value !== 'number') throw new ValueError(name, 'a number', value);
@@ -122,7 +176,11 @@ const clip: Rule = {
   run: ([x], settings) => {
     const value = tensorOf(x!);
     const bound = (name: string, none: number): number => (settings[name] === null ? none : number(settings, name));
-    return tf.clipByValue(value.toFloat(), bound('xMin', -Infinity), bound('xMax', Infinity)).cast(value.dtype);
+    const [low, high] = [bound('xMin', -Infinity), bound('xMax', Infinity)];
+    if (value.dtype !== 'int32') return tf.clipByValue(value.toFloat(), low, high).cast(value.dtype);
+    // Floats hold no whole numbers beyond 2^24.
+    const within = (limit: number): tf.Scalar => tf.scalar(Math.min(Math.max(limit, -(2 ** 31)), 2 ** 31 - 1), 'int32');
+    return tf.minimum(tf.maximum(value, within(Math.ceil(low))), within(Math.floor(high)));
   },
 };
 
@@ -130,12 +188,12 @@ const clip: Rule = {
 export const ELEMENTWISE: Readonly<Record<string, Rule>> = {
   Add: binary(tf.add),
   Subtract: binary(tf.sub),
-  Multiply: binary(tf.mul),
+  Multiply: binary(product),
   Divide: binary(tf.div, 'float32'),
   TrueDivide: binary(tf.div, 'float32'),
-  FloorDivide: binary(tf.floorDiv),
-  Mod: binary(asFloats(tf.mod)),
-  Power: binary(asFloats(tf.pow)),
+  FloorDivide: binary(floorDivide),
+  Mod: binary(mod),
+  Power: powers,
   Maximum: binary(tf.maximum),
   Minimum: binary(tf.minimum),
   Equal: comparison(tf.equal),

@@ -1,6 +1,6 @@
 /** Operations that move numbers, and pick some of them, without changing any. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError } from '../../base/errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
 import { typeNamed } from './elementwise.js';
 import { itemShape, takeItems } from './items.js';
@@ -288,6 +288,13 @@ const oneHot: Rule = {
   isConstant: true,
 };
 
+/** How often places of an axis are repeated: one number for all of them, or one for each. */
+function countsOf(repeats: unknown, size: number | null): number[] {
+  const counts = [repeats].flat(Infinity).map((each) => wholeNumber(each, 'repeats'));
+  if (counts.length === 1 || size === null || counts.length === size) return counts;
+  throw new ValueError('repeats', `1 or ${size} numbers`, described(`${counts.length}`));
+}
+
 /** By the name of Keras's class. */
 export const PLACES: Readonly<Record<string, Rule>> = {
   Concatenate: concatenate,
@@ -323,12 +330,25 @@ export const PLACES: Readonly<Record<string, Rule>> = {
     (shape, { repeats, axis }) => {
       const whole = axis === null ? [sizeOf(shape)] : shape;
       const at = axis === null ? 0 : axisOf(axis, shape.length);
-      const times = wholeNumber([repeats].flat()[0], 'repeats');
-      return whole.map((size, i) => (i !== at || size === null ? size : size * times));
+      const counts = countsOf(repeats, whole[at]!);
+      return whole.map((size, i) => {
+        if (i !== at) return size;
+        if (counts.length > 1) return counts.reduce((sum, count) => sum + count, 0);
+        return size === null ? null : size * counts[0]!;
+      });
     },
     (x, { repeats, axis }) => {
-      const times = wholeNumber([repeats].flat()[0], 'repeats');
-      return axis === null ? repeated(x.flatten(), times, 0) : repeated(x, times, axisOf(axis, x.rank));
+      const [whole, at] = axis === null ? [x.flatten(), 0] : [x, axisOf(axis, x.rank)];
+      const counts = countsOf(repeats, whole.shape[at]!);
+      if (counts.length === 1) return repeated(whole, counts[0]!, at);
+      return tf.gather(
+        whole,
+        tf.tensor1d(
+          counts.flatMap((count, i) => Array<number>(count).fill(i)),
+          'int32',
+        ),
+        at,
+      );
     },
   ),
   Tile: moving(

@@ -21,6 +21,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'math.truediv': ['TrueDivide', BOTH],
   'math.divide': ['TrueDivide', BOTH],
   'math.floordiv': ['FloorDivide', BOTH],
+  'compat.v1.floor_div': ['FloorDivide', BOTH],
   'math.floormod': ['Mod', BOTH],
   'math.pow': ['Power', BOTH],
   'math.maximum': ['Maximum', BOTH],

@@ -5,6 +5,7 @@ import { allBytes, bytesAt, isFetched, openBytes, pathOf, textOf, type ByteSourc
 import { readZip, type ZipEntry } from '../../../io/zip_archive.js';
 import { isRecord } from '../../../base/options.js';
 import { Hdf5File } from '../hdf5.js';
+import { parseMarked } from './float_literals.js';
 import { readTopology, type Topology, isModel, pythonName, readLayers, type Json, type LayerJson } from './topology.js';
 import { ConvertedWeights, type WeightSource } from './weight_source.js';
 import { NameCounter } from '../layer_paths.js';
@@ -116,7 +117,7 @@ function begins(bytes: Uint8Array, magic: readonly number[]): boolean {
 
 function parse(text: string, what: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseMarked(text);
   } catch (error) {
     throw new ValueError('source', 'a model in JSON', described(what), (error as Error).message);
   }

@@ -2,6 +2,7 @@
 import { describe } from '../../../base/errors.js';
 import { isRecord } from '../../../base/options.js';
 import { layerError } from '../layer_error.js';
+import { withFloats } from './float_literals.js';
 import type { Json, LayerJson } from './topology.js';
 
 /** One output of a call of a layer. */
@@ -87,9 +88,22 @@ function readOldNode(node: unknown, layer: LayerJson): CallJson {
   return { args: [single], kwargs: mapRecord(kwargs ?? {}, readKwarg), tellsMask: false };
 }
 
+/** Operations of two numbers: what they give is of floats where one of them is. */
+const MEETING = /^(Add|Subtract|Multiply|Divide|TrueDivide|FloorDivide|Mod|Power|Maximum|Minimum|Where)$/;
+const MEETING_LAMBDA =
+  /(^|\.)(add|subtract|multiply|divide|truediv|floordiv|floor_div|floormod|pow|maximum|minimum|where)$/;
+
+/** Whether a number in a call of it is an operand. */
+function takesNumbers({ className, module, config }: LayerJson): boolean {
+  if (className === 'TFOpLambda') return MEETING_LAMBDA.test(String(config['function']));
+  return MEETING.test(className) && (module === null || module.includes('.ops'));
+}
+
 /** Reads the calls of a layer. */
 export function readCalls(layer: LayerJson): CallJson[] {
-  return layer.inboundNodes.map((node) => {
+  const keepsFloats = takesNumbers(layer);
+  return layer.inboundNodes.map((written) => {
+    const node = withFloats(written, keepsFloats);
     if (!isRecord(node) || !Array.isArray(node['args'])) return readOldNode(node, layer);
     const kwargs = node['kwargs'] ?? {};
     if (!isRecord(kwargs)) throw layerError(layer, 'inbound_nodes', 'kwargs in an object', describe(kwargs));
