@@ -4,7 +4,8 @@ import '@tensorflow/tfjs-backend-webgpu';
 import * as emb from '../../src/index.js';
 import { Random } from '../helpers/random.js';
 import { kernelDifferences } from './gpu/kernels.js';
-import { drawnModel, outcomeOf, type Outcome } from './gpu/models.js';
+import { drawnModel, outcomeOf, type DrawnModel, type Outcome } from './gpu/models.js';
+import { drawnPageModel } from './gpu/page_models.js';
 import { fedOutcome, manySteps, readmeModel, type Feeding } from './gpu/training.js';
 
 let gpu = 'cpu';
@@ -68,6 +69,31 @@ export interface Agreement {
   readonly tensorsLeft: number;
 }
 
+/** Compares what these seeds train on `cpu` and on the GPU. */
+async function agreement(
+  drawn: (seed: number) => DrawnModel,
+  firstSeed: number,
+  count: number,
+  tolerance: number,
+  onGpu: (run: () => Promise<Outcome>) => Promise<Outcome>,
+): Promise<Agreement> {
+  const before = tf.memory().numTensors;
+  const differences: string[] = [];
+  let largest = 0;
+  for (let seed = firstSeed; seed < firstSeed + count; seed++) {
+    const { name } = drawn(seed);
+    try {
+      const theirs = await on('cpu', () => outcomeOf(drawn(seed)));
+      const found = difference(await onGpu(() => outcomeOf(drawn(seed))), theirs);
+      largest = Math.max(largest, found.largest);
+      if (!(found.largest <= tolerance)) differences.push(`${name}: ${found.where}`);
+    } catch (error) {
+      differences.push(`${name}: ${String(error)}`);
+    }
+  }
+  return { compared: count, differences, largest, tensorsLeft: tf.memory().numTensors - before };
+}
+
 export const PROGRAM = {
   /** Has the page run on a backend; returns what the backend and the lookups of this package say of themselves. */
   async start(backend: string): Promise<{ backend: string; implementation: string }> {
@@ -83,22 +109,13 @@ export const PROGRAM = {
   },
 
   /** Trains the models of these seeds on `cpu` and on the GPU. */
-  async agree(firstSeed: number, count: number, tolerance: number): Promise<Agreement> {
-    const before = tf.memory().numTensors;
-    const differences: string[] = [];
-    let largest = 0;
-    for (let seed = firstSeed; seed < firstSeed + count; seed++) {
-      const { name } = drawnModel(seed);
-      try {
-        const theirs = await on('cpu', () => outcomeOf(drawnModel(seed)));
-        const found = difference(await withoutSyncReads(() => outcomeOf(drawnModel(seed))), theirs);
-        largest = Math.max(largest, found.largest);
-        if (!(found.largest <= tolerance)) differences.push(`${name}: ${found.where}`);
-      } catch (error) {
-        differences.push(`${name}: ${String(error)}`);
-      }
-    }
-    return { compared: count, differences, largest, tensorsLeft: tf.memory().numTensors - before };
+  agree(firstSeed: number, count: number, tolerance: number): Promise<Agreement> {
+    return agreement(drawnModel, firstSeed, count, tolerance, withoutSyncReads);
+  },
+
+  /** Models of a page, of which layers of tfjs may read the GPU where they stand. */
+  agreeInPages(firstSeed: number, count: number, tolerance: number): Promise<Agreement> {
+    return agreement(drawnPageModel, firstSeed, count, tolerance, (run) => run());
   },
 
   /** Kernels on the batches of these seeds against the reference; `onGpu`: the host does not know the ids. */

@@ -6,11 +6,14 @@ import { HostCopies } from '../../tfjs/webgpu/host_copies.js';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackend, registeredBackend } from '../registry.js';
 import { kernelFunctions } from './kernels.js';
+import { mendStockKernels } from './stock_kernels.js';
 import { webgpuTables } from './webgpu_tables.js';
 
 /** Watches what goes to the GPU from the start: ids may go before the first lookup. */
 function watch(backend: unknown): void {
   HostCopies.of(backend as WebgpuBackend);
+  // Before copies are followed: what they derive is of the kernels in place.
+  mendStockKernels();
   followCopies();
 }
 

@@ -41,7 +41,8 @@ export class HostCopies {
     backend.read = async (dataId) => {
       faults.check();
       const values = await faults.during(read.call(backend, dataId));
-      // A shader that failed leaves zeros, and says so before they are read.
+      // A shader that failed leaves zeros, and may say so after they are read.
+      await faults.settled();
       faults.check();
       return values;
     };

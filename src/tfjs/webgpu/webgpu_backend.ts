@@ -32,6 +32,10 @@ interface Encoder {
   finish(): object;
 }
 
+interface Labelled {
+  readonly label?: string;
+}
+
 export interface GpuDevice {
   readonly limits: { readonly maxStorageBufferBindingSize: number; readonly maxBufferSize: number };
   readonly queue: {
@@ -40,6 +44,10 @@ export interface GpuDevice {
   };
   readonly lost: Promise<{ readonly reason: string; readonly message: string }>;
   createCommandEncoder(): Encoder;
+  createShaderModule(descriptor: Labelled): object;
+  createComputePipeline(descriptor: Labelled): object;
+  pushErrorScope(filter: 'validation'): void;
+  popErrorScope(): Promise<unknown>;
   addEventListener(type: 'uncapturederror', listener: (event: { error: { message: string } }) => void): void;
 }
 

@@ -9,6 +9,7 @@ import type { WebglProgram } from './webgl_program.js';
 const CASES = Number(process.env['GPU_CASES'] ?? 24);
 const FIRST = Number(process.env['GPU_SEED'] ?? 1);
 const STEPS = Number(process.env['GPU_STEPS'] ?? 200);
+const MODELS = Number(process.env['GPU_MODELS'] ?? 20);
 /** On a GPU, arithmetic of the other layers is rounded by other rules. */
 const TOLERANCE = 1e-5;
 
@@ -58,6 +59,12 @@ describe('tables on webgl', () => {
   itOnWebgl('train generated models as cpu does', async () => {
     const found = await opened!.run('agree', FIRST, CASES, TOLERANCE);
     expect(found).toEqual(jasmine.objectContaining({ compared: CASES, differences: [], tensorsLeft: 0 }));
+  });
+
+  itOnWebgl('train with the layers of tfjs around them as on cpu', async () => {
+    const found = await opened!.run('agreeInPages', FIRST, MODELS, 1e-3);
+    expect(found.differences).toEqual([]);
+    expect(found.tensorsLeft).toBe(0);
   });
 
   itOnWebgl('are trained in generated DistributedEmbeddings as on cpu', async () => {

@@ -1,6 +1,6 @@
 /**
  * Tables of webgpu, in a headless Chromium that computes in software.
- * `GPU_CASES=300 GPU_SEED=1 GPU_STEPS=20000` runs more than is run by default.
+ * `GPU_CASES=300 GPU_SEED=1 GPU_STEPS=20000 GPU_MODELS=200` runs more than is run by default.
  */
 import { skipOrFail } from '../../helpers/backends.js';
 import { GpuPage } from '../../browser/gpu_page.js';
@@ -9,6 +9,7 @@ import type { WebgpuProgram } from './webgpu_program.js';
 const CASES = Number(process.env['GPU_CASES'] ?? 48);
 const FIRST = Number(process.env['GPU_SEED'] ?? 1);
 const STEPS = Number(process.env['GPU_STEPS'] ?? 300);
+const MODELS = Number(process.env['GPU_MODELS'] ?? 20);
 /** The GPU sums in float32 what the reference sums in double. */
 const TOLERANCE = 1e-5;
 
@@ -50,6 +51,12 @@ describe('tables on webgpu', () => {
       expect(kernel).toEqual({ implementation: 'webgpu', instructionSet: 'WGSL', threads: 1 });
     }
     expect(info.tables).toBe('GPU memory');
+  });
+
+  itOnWebgpu('train with the layers of tfjs around them as on cpu', async (page) => {
+    const found = await page.run('agreeInPages', FIRST, MODELS, 1e-4);
+    expect(found.differences).toEqual([]);
+    expect(found.tensorsLeft).toBe(0);
   });
 
   itOnWebgpu('are looked up and stepped as by the reference, of float32, float16 and int8', async (page) => {
