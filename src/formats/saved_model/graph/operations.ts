@@ -5,6 +5,11 @@ import { broadcastShape, frontAxis, sizeOf, type Shape, type Value } from './val
 type Reduction = 'Sum' | 'Mean' | 'Max' | 'Min' | 'Prod' | 'Any' | 'All';
 type Number_ = number | Value;
 
+/** Types from the least to the most. */
+const ORDER: readonly string[] = ['bool', 'int32', 'float32'];
+/** Ops of one value that take whole numbers; all others are of floats. */
+const WHOLE_OPS = ['Abs', 'Identity', 'Neg', 'Relu', 'Relu6', 'Sign', 'Square'];
+
 /** A size of a new shape; a value where it is known only when the graph runs. */
 export type Size = number | null | Value;
 
@@ -22,16 +27,39 @@ export class Operations {
     });
   }
 
-  #value(given: Number_, like: Value): Value {
-    return typeof given === 'number' ? this.graph.scalar(given, like.dtype as 'float32') : given;
+  /** A value as one of numbers: ops take no truths. */
+  #asNumbers(x: Value): Value {
+    return x.dtype === 'bool' ? this.cast(x, 'int32') : x;
   }
 
-  /** An elementwise op of two values of one type. */
+  /** Values in the dtype in which they meet, as tfjs has it: whole numbers become floats where one of them is. */
+  #met(values: readonly Value[]): Value[] {
+    const known = values.every(({ dtype }) => ORDER.includes(dtype));
+    if (!known) return [...values];
+    const most = Math.max(...values.map(({ dtype }) => ORDER.indexOf(dtype)));
+    return values.map((value) => this.cast(value, ORDER[most] as 'float32'));
+  }
+
+  /** An elementwise op of two values, in the type in which they meet. */
   binary(op: string, a: Number_, b: Number_, result?: 'bool', output = 'z'): Value {
-    const like = typeof a === 'number' ? (b as Value) : a;
-    const [x, y] = [this.#value(a, like), this.#value(b, like)];
+    const isLogical = result === 'bool' && typeof a !== 'number' && typeof b !== 'number';
+    const [x, y] = this.#met(this.#numbers(a, b).map((each) => (isLogical ? each : this.#asNumbers(each)))) as [
+      Value,
+      Value,
+    ];
     const shape = broadcastShape(x.shape, y.shape);
-    return this.graph.node(op, [x, y], { attr: { T: type(like.dtype) }, dtype: result ?? like.dtype, shape, output });
+    return this.graph.node(op, [x, y], { attr: { T: type(x.dtype) }, dtype: result ?? x.dtype, shape, output });
+  }
+
+  /** Both as values; a number has the type of the other one, but for a fraction beside whole numbers. */
+  #numbers(a: Number_, b: Number_): [Value, Value] {
+    const of = (given: Number_, other: Number_): Value => {
+      if (typeof given !== 'number') return given;
+      const { dtype } = other as Value;
+      const isFloat = !Number.isInteger(given) || !['int32', 'int64', 'bool'].includes(dtype);
+      return this.graph.scalar(given, isFloat ? 'float32' : dtype === 'int64' ? ('int64' as 'int32') : 'int32');
+    };
+    return [of(a, b), of(b, a)];
   }
 
   add(a: Number_, b: Number_): Value {
@@ -47,11 +75,15 @@ export class Operations {
   }
 
   div(a: Number_, b: Number_): Value {
-    return this.binary('RealDiv', a, b);
+    return this.binary('RealDiv', this.#asFloat(a), this.#asFloat(b));
   }
 
   divNoNan(a: Value, b: Value): Value {
-    return this.binary('DivNoNan', a, b);
+    return this.binary('DivNoNan', this.#asFloat(a), this.#asFloat(b));
+  }
+
+  #asFloat<T extends Number_>(x: T): T | Value {
+    return typeof x === 'number' ? x : this.cast(x, 'float32');
   }
 
   maximum(a: Number_, b: Number_): Value {
@@ -75,7 +107,8 @@ export class Operations {
   }
 
   /** An op of one value that keeps shape and type. `output`: its name in the op's definition. */
-  unary(op: string, x: Value, output = 'y', attr = {}): Value {
+  unary(op: string, given: Value, output = 'y', attr = {}): Value {
+    const x = WHOLE_OPS.includes(op) ? this.#asNumbers(given) : this.cast(given, 'float32');
     return this.graph.node(op, [x], { attr: { T: type(x.dtype), ...attr }, dtype: x.dtype, shape: x.shape, output });
   }
 
@@ -90,7 +123,8 @@ export class Operations {
   }
 
   /** `a` where the condition holds, else `b`; they broadcast. */
-  where(condition: Value, a: Value, b: Value): Value {
+  where(condition: Value, yes: Value, no: Value): Value {
+    const [a, b] = this.#met([yes, no]) as [Value, Value];
     const shape = broadcastShape(condition.shape, broadcastShape(a.shape, b.shape));
     return this.graph.node('SelectV2', [condition, a, b], { attr: { T: type(a.dtype) }, dtype: a.dtype, shape });
   }
@@ -131,8 +165,8 @@ export class Operations {
     const shape = x.shape.map((size, axis) => {
       if (axis >= begin.length) return size;
       const [from, to] = [begin[axis]!, end[axis]!];
-      if (to !== null && to >= 0) return to - from;
-      return size === null ? null : size + (to ?? 0) - from;
+      if (size !== null) return Math.max(0, placeOf(to ?? size, size) - placeOf(from, size));
+      return to !== null && from < 0 === to < 0 ? to - from : null;
     });
     const inputs = [x, this.ints(begin), this.ints(end.map((each) => each ?? 0)), this.ints(begin.map(() => 1))];
     const attr = { T: type(x.dtype), Index: type('int32'), end_mask: { i: endMask } };
@@ -191,7 +225,8 @@ export class Operations {
     });
   }
 
-  pack(values: readonly Value[], axis: number): Value {
+  pack(given: readonly Value[], axis: number): Value {
+    const values = this.#met(given);
     const [first] = values as [Value];
     const at = axis < 0 ? axis + first.shape.length + 1 : axis;
     return this.graph.node('Pack', values, {
@@ -201,7 +236,8 @@ export class Operations {
     });
   }
 
-  concat(values: readonly Value[], axis: number): Value {
+  concat(given: readonly Value[], axis: number): Value {
+    const values = this.#met(given);
     const [first] = values as [Value];
     // The op takes two at least.
     if (values.length === 1) return first;
@@ -230,7 +266,9 @@ export class Operations {
     );
   }
 
-  reduce(op: Reduction, x: Value, axes: readonly number[], keepDims = false): Value {
+  reduce(op: Reduction, given: Value, axes: readonly number[], keepDims = false): Value {
+    const isLogical = op === 'Any' || op === 'All';
+    const x = isLogical ? given : op === 'Mean' ? this.cast(given, 'float32') : this.#asNumbers(given);
     const at = axes.map((axis) => frontAxis(axis, x.shape.length));
     const shape = x.shape.flatMap((size, axis) => (!at.includes(axis) ? [size] : keepDims ? [1] : []));
     const attr = { Tidx: type('int32'), keep_dims: { b: keepDims } };
@@ -242,7 +280,8 @@ export class Operations {
   }
 
   /** Of matrices. */
-  matMul(a: Value, b: Value): Value {
+  matMul(left: Value, right: Value): Value {
+    const [a, b] = this.#met([left, right].map((each) => this.#asNumbers(each))) as [Value, Value];
     return this.graph.node('MatMul', [a, b], {
       attr: { T: type(a.dtype) },
       dtype: a.dtype,
@@ -251,7 +290,8 @@ export class Operations {
     });
   }
 
-  batchMatMul(a: Value, b: Value, adjA = false, adjB = false): Value {
+  batchMatMul(left: Value, right: Value, adjA = false, adjB = false): Value {
+    const [a, b] = this.#met([left, right].map((each) => this.#asNumbers(each))) as [Value, Value];
     const rows = a.shape.at(adjA ? -1 : -2)!;
     const columns = b.shape.at(adjB ? -2 : -1)!;
     return this.graph.node('BatchMatMulV2', [a, b], {
@@ -357,6 +397,11 @@ export class Operations {
     const size = sizeOf(x.shape.slice(1));
     return size === null ? this.reshape(x, [this.sizeAt(x, 0), null]) : this.reshape(x, [null, size]);
   }
+}
+
+/** A place of an axis counted from its front, as slices have it. */
+function placeOf(at: number, size: number): number {
+  return Math.min(size, Math.max(0, at < 0 ? at + size : at));
 }
 
 function sizesSum(sizes: Shape): number | null {

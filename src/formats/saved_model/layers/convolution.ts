@@ -34,7 +34,8 @@ export interface ConvolutionArgs {
 }
 
 /** x [batch, ...space, channels], kernel [...space, channels, filters]; two or three axes of space. */
-export function convolve({ o }: LayerCall, x: Value, kernel: Value, args: ConvolutionArgs, op?: string): Value {
+export function convolve({ o }: LayerCall, given: Value, kernel: Value, args: ConvolutionArgs, op?: string): Value {
+  const x = o.cast(given, 'float32');
   const rank = kernel.shape.length - 2;
   const space = x.shape.slice(1, -1).map((size, i) => {
     return convolved(size, kernel.shape[i]!, args.strides[i]!, args.dilations[i]!, args.padding);
@@ -100,7 +101,8 @@ const transposed: Emitter = (call) => {
   const { o } = call;
   const [kernelSize, strides, how] = [call.numbers('kernelSize'), call.numbers('strides'), call.config['padding']];
   const rank = kernelSize.length;
-  return withChannelsLast(call, (x) => {
+  return withChannelsLast(call, (given) => {
+    const x = o.cast(given, 'float32');
     const kernel = call.weight('kernel');
     const filters = kernel.shape.at(-2)!;
     const space = kernelSize.map((size, i) => {

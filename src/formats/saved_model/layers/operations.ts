@@ -23,7 +23,7 @@ const isValue = (value: unknown): value is Value => isRecord(value) && 'ref' in 
 
 function asValue({ o }: LayerCall, operand: unknown, dtype: OperandType): Value {
   if (isValue(operand)) return o.cast(operand, dtype);
-  return o.graph.constant([Number(operand)], dtype as 'float32', []);
+  return o.graph.constant([dtype === 'bool' ? Number(Boolean(operand)) : Number(operand)], dtype as 'float32', []);
 }
 
 const specs = (operands: readonly unknown[]): Operand<Spec>[] => operands as Operand<Spec>[];
@@ -135,14 +135,20 @@ const getItem: Emit = (call, [given, key]) => {
     begin.push(start ?? 0);
     end.push(stop);
   }
-  const sliced = o.slice(x, begin, end);
+  const taking = o.slice(x, begin, end);
+  // What a range takes of an axis of any size is known only when the graph runs.
+  const known = (size: number | null, axis: number): number | null => {
+    if (typeof own[axis] === 'number') return 1;
+    return x.shape[axis] === null ? null : size;
+  };
+  const sliced = { ...taking, shape: taking.shape.map(known) };
   const shape = call.outputShape();
   // Axes of which one place was taken go, new ones come.
   let axis = 0;
   const sizes = all.flatMap((part) => {
     if (part === null) return [1];
     const size = shapeSize(sliced, axis++);
-    return typeof part === 'number' ? [] : [size ?? o.sizeAt(x, axis - 1)];
+    return typeof part === 'number' ? [] : [size ?? o.sizeAt(sliced, axis - 1)];
   });
   return o.reshape(sliced, sizes, shape);
 };
@@ -181,7 +187,7 @@ const EMITS: Readonly<Record<string, Emit>> = {
   All: reduced('All', 'bool'),
   Cumsum: (call, [x], { axis }) => {
     const { o } = call;
-    const value = x as Value;
+    const value = (x as Value).dtype === 'bool' ? o.cast(x as Value, 'int32') : (x as Value);
     if (axis === null) throw call.refuse('which sums up along no axis');
     const at = o.graph.scalar(axisOf(axis, value.shape.length), 'int32');
     return o.graph.node('Cumsum', [value, at], {

@@ -9,11 +9,12 @@ type Kind = 'Max' | 'Avg';
 /** Over two or three axes of space, channels last. */
 function pool(
   { o, config }: LayerCall,
-  x: Value,
+  given: Value,
   kind: Kind,
   size: readonly number[],
   strides: readonly number[],
 ): Value {
+  const x = o.cast(given, 'float32');
   const isSame = config['padding'] === 'same';
   const space = x.shape.slice(1, -1).map((each, i) => {
     return each === null ? null : Math.ceil((isSame ? each : each - size[i]! + 1) / strides[i]!);

@@ -131,10 +131,11 @@ function initialStates({ o }: LayerCall, { cell, input }: Recurrence): Value[] {
 /** The last output, all of them [batch, steps, ...] where they are wanted, and the last states. */
 export function recur(call: LayerCall, given: Recurrence): { last: Value; all: Value | null; states: Value[] } {
   const { o } = call;
-  const { cell, input, mask, wantsAll } = given;
+  const { cell, mask, wantsAll } = given;
+  const input = o.cast(given.input, 'float32');
   const turned = (x: Value): Value => (given.isBackwards ? o.reverse(x, [0]) : x);
   const steps = o.sizeAt(input, 1);
-  const states = given.initial ?? initialStates(call, given);
+  const states = given.initial?.map((state) => o.cast(state, 'float32')) ?? initialStates(call, given);
   const batch = input.shape[0]!;
   // Shapes must stay as they are from step to step.
   const step = [batch, ...input.shape.slice(2)];
