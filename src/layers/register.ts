@@ -30,6 +30,7 @@ import { HashingLayer } from './preprocessing/hashing_layer.js';
 import { Normalization } from './preprocessing/normalization.js';
 import { VocabularyLayer } from './preprocessing/vocabulary_layer.js';
 import { registerTableLayers } from './register_tables.js';
+import { InferenceBatchNormalization } from './inference_batch_normalization.js';
 import { GRU, GRUCell } from './recurrent/gru.js';
 
 type ClassMap = Record<string, [unknown, unknown] | undefined>;
@@ -48,6 +49,7 @@ const LAYERS = [
   VocabularyLayer,
   GRU,
   GRUCell,
+  InferenceBatchNormalization,
   Concatenate,
   WithMask,
   Operation,

@@ -6,6 +6,7 @@ import { Embedding } from '../../../layers/embedding/embedding.js';
 import { layerError, naming } from '../layer_error.js';
 import { foldAbsentIds, type CalledLayer } from './absent_ids.js';
 import { settleAxis } from './axes.js';
+import { asInference, isOfInference } from './inference_calls.js';
 import type { Built, BuiltLayer, BuiltModel } from './built.js';
 import { callLayer, passThrough } from './call_layer.js';
 import { Masks } from './masks.js';
@@ -22,6 +23,8 @@ type Symbolic = tf.SymbolicTensor;
 
 /** Reading, and every layer that was made, so that a failed import can free them. */
 export interface Building extends Reading {
+  /** Whether all within is called as in inference, whatever the model does. */
+  readonly isInference?: boolean;
   readonly made: tf.layers.Layer[];
 }
 
@@ -42,7 +45,8 @@ function tokensAndPlaces(json: LayerJson, building: Building): BuiltLayer {
   return { ...tokens, json, places };
 }
 
-function build(json: LayerJson, building: Building): Built {
+function build(given: LayerJson, building: Building): Built {
+  const json = building.isInference === true ? asInference(given) : given;
   if (isModel(json)) return buildModel(json, building);
   if (json.className === 'TokenAndPositionEmbedding') return tokensAndPlaces(json, building);
   const layer = makeLayer(json, building);
@@ -234,7 +238,9 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
     });
     calls.push(...others);
     if (others.length === 0 && own.length > 0) continue;
-    if (!isOperation(layer)) parts.set(layer.name, build(layer, building));
+    if (isOperation(layer)) continue;
+    const isInference = building.isInference === true || isOfInference({ layer, calls: own }, building.version);
+    parts.set(layer.name, build(layer, { ...building, isInference }));
   }
   const masks = runCalls(json, calls, graph, parts, building);
   const given = flatten(replaceRefs(inputs, (ref) => strings.standingFor(ref.layer) ?? graph.get(ref))) as Symbolic[];

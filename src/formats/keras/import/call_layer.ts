@@ -226,6 +226,8 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
   if (json.className === 'Softmax' && tellsMask && (isTensor(mask) || mask instanceof ToldMask)) {
     return [withMask(maskedSoftmax(built, inputs[0]!, mask, made), masks.maskOf(inputs[0]!), masks, made)];
   }
+  // They compute without the mask, and pass it on.
+  const passed = isLoop && tellsMask && initial !== undefined && told === null ? masks.maskOf(inputs[0]!) : null;
   const own = isAttention ? undefined : readMask(told);
   if (own !== undefined) inputs[0] = withMask(inputs[0]!, own, masks, made);
   masks.check(caller, inputs);
@@ -238,7 +240,13 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
   const outputs = flatten(naming(json, () => caller.layer.apply(merges ? given : single(given)))) as Symbolic[];
   masks.pass(caller, inputs, outputs);
   const [output] = outputs as [Symbolic];
-  if (ENDS_HERE.includes(json.className)) return [withMask(output, masks.maskOf(inputs[0]!), masks, made)];
+  if (passed !== null && (caller.layer as unknown as { returnSequences: boolean }).returnSequences)
+    return [withMask(output, passed, masks, made), ...outputs.slice(1)];
+  if (ENDS_HERE.includes(json.className)) {
+    // In Keras 2 layers of preprocessing end a mask.
+    const isEnd = !tellsMask && ['Normalization', 'Rescaling'].includes(json.className);
+    return [withMask(output, isEnd ? null : masks.maskOf(inputs[0]!), masks, made)];
+  }
   if (!MERGED.includes(json.className) && !LEAVE_OUT.includes(json.className)) return outputs;
   if (tellsMask || isDifference) {
     return [withMask(output, (tellsMask ? mergedMask : commonMask)(inputs, masks), masks, made)];

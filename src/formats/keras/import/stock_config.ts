@@ -5,6 +5,7 @@ import { toCamelCase } from '../../../base/camel_case.js';
 import { closestName } from '../../../base/closest_name.js';
 import { described } from '../../../base/errors.js';
 import { KerasHardSigmoid } from '../../../layers/keras_hard_sigmoid.js';
+import { InferenceBatchNormalization } from '../../../layers/inference_batch_normalization.js';
 import { GRU } from '../../../layers/recurrent/gru.js';
 import { readComposed } from '../composed_activations.js';
 import { INITIALIZER_CLASSES, adaptInitializer } from '../../../tables/initializers.js';
@@ -183,7 +184,8 @@ function readInner(value: unknown, layer: LayerJson, field: string, reading: Rea
 }
 
 /** The name under which the class is registered that computes what this layer of Keras does. */
-export function classOf({ className, config }: LayerJson): string {
+export function classOf({ className, config, isInference = false }: LayerJson): string {
+  if (className === 'BatchNormalization' && isInference) return InferenceBatchNormalization.className;
   return className === 'GRU' && config['reset_after'] === true ? GRU.className : className;
 }
 

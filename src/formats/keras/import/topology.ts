@@ -21,6 +21,8 @@ export interface LayerJson extends NamedLayer {
   readonly inboundNodes: readonly unknown[];
   /** Ids that do not count; only the graph of a file tells it. */
   readonly absent?: 'negative' | 'below 1' | 'zero';
+  /** Whether it computes as in inference while the model trains. */
+  readonly isInference?: boolean;
   /** Shape with which the layer was built; null where the file does not tell. */
   readonly buildConfig: Json | null;
   /** Whether it is an input that exportKeras wrote of one with rows of different lengths. */
@@ -93,8 +95,9 @@ export function isModel({ className, isCustom, config }: LayerJson): boolean {
 
 /** The name of the class in Python, by which Keras finds weights. */
 export function pythonName({ className, isCustom, written }: LayerJson): string {
-  if (isCustom) return classNames(written).plain;
-  return className === 'Model' ? 'Functional' : className;
+  const { plain } = classNames(written);
+  // Graphs of old files have the name of the base class.
+  return !isCustom && className === 'Model' ? 'Functional' : plain;
 }
 
 /** Keras 2 gave its version, or that of TensorFlow, which was 2 as well. */

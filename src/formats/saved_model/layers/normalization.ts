@@ -1,4 +1,5 @@
 /** Normalization, as it is when a model does not train. */
+import { InferenceBatchNormalization } from '../../../layers/inference_batch_normalization.js';
 import { type Value, frontAxis } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
 
@@ -46,5 +47,6 @@ const layerNormalization: Emitter = (call) => {
 
 export const NORMALIZATION_LAYERS: Readonly<Record<string, Emitter>> = {
   BatchNormalization: batchNormalization,
+  [InferenceBatchNormalization.className]: batchNormalization,
   LayerNormalization: layerNormalization,
 };
