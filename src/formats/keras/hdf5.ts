@@ -109,7 +109,7 @@ export class Hdf5File {
   /** An attribute that holds a text; null where there is none. */
   text(path: string, attribute: string): string | null {
     const value = this.#attribute(path, attribute);
-    return typeof value === 'string' ? value.replace(/\0+$/, '') : null;
+    return typeof value === 'string' ? textOf(value) : null;
   }
 
   /** An attribute that holds a list of texts; null where there is none. Keras splits long lists into `name0`, `name1`. */
@@ -231,5 +231,16 @@ function startOf(array: jsfive.Dataset): number | null {
 function listOfTexts(value: unknown): string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   // Texts of one length for all end in zeros where they are shorter: so h5py writes arrays of NumPy.
-  return list.filter((item) => typeof item === 'string').map((item) => item.replace(/\0+$/, ''));
+  return list.filter((item) => typeof item === 'string').map(textOf);
+}
+
+/** The library reads texts of one length as Latin-1, where Keras writes UTF-8. */
+function textOf(value: string): string {
+  const text = value.replace(/\0+$/, '');
+  if (!/[\u0080-\u00ff]/.test(text) || /[^\0-\u00ff]/.test(text)) return text;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(text, (letter) => letter.charCodeAt(0)));
+  } catch {
+    return text;
+  }
 }

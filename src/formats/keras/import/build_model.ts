@@ -16,7 +16,7 @@ import type { Reading } from './stock_config.js';
 import { callOperation, isOperation } from './operations.js';
 import { ToldMask, readMask } from './told_masks.js';
 import { StringInputs, isStringInput, takesStrings } from './string_inputs.js';
-import { isModel, readLayers, type LayerJson } from './topology.js';
+import { isModel, nameHere, readLayers, type LayerJson } from './topology.js';
 import { customObject } from './user_classes.js';
 
 type Symbolic = tf.SymbolicTensor;
@@ -190,6 +190,12 @@ function withStrings(strings: StringInputs, inputs: readonly Symbolic[]): Pick<B
   return { strings };
 }
 
+/** The names of the file for inputs that have others here; null where all are the same. */
+function originalNames(layers: readonly LayerJson[], inputs: unknown): string[] | null {
+  const isRenamed = layers.some((layer) => layer.className === 'InputLayer' && layer.tensorName !== undefined);
+  return isRenamed ? refsOf(inputs).map(({ layer }) => layer) : null;
+}
+
 /** The class that a user gives for a model; null for models of Keras. */
 function modelClass(json: LayerJson, { customObjects }: Building): typeof tf.LayersModel | null {
   const cls = customObject(json.written, customObjects) as typeof tf.LayersModel | undefined;
@@ -254,7 +260,7 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   for (const each of results) masks.checkWhole(each, json);
   if (given.length === 0) throw layerError(json, 'input_layers', 'at least one input', described('none'));
   const cls = modelClass(json, building) ?? tf.LayersModel;
-  const model = naming(json, () => new cls({ inputs: given, outputs: results, name: json.name }));
+  const model = naming(json, () => new cls({ inputs: given, outputs: results, name: nameHere(json) }));
   const isKeyed = isRecord(inputs) && !(inputs instanceof TensorRef);
   const keys = isKeyed && Object.values(inputs).every((item) => item instanceof TensorRef);
   return {
@@ -262,7 +268,7 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
     json,
     model,
     parts: [...parts.values()],
-    inputKeys: keys && strings.isEmpty ? Object.keys(inputs).sort() : null,
+    inputKeys: strings.isEmpty ? (keys ? Object.keys(inputs).sort() : originalNames(layers, inputs)) : null,
     ...withStrings(strings, given),
   };
 }
@@ -287,7 +293,7 @@ function textStart(json: LayerJson, [first]: readonly LayerJson[]): LayerJson | 
 
 function buildSequential(json: LayerJson, building: Building): BuiltModel {
   const cls = (modelClass(json, building) ?? tf.Sequential) as new (args: { name: string }) => tf.Sequential;
-  const model = naming(json, () => new cls({ name: json.name }));
+  const model = naming(json, () => new cls({ name: nameHere(json) }));
   const parts: Built[] = [];
   const masks = new Masks();
   const strings = new StringInputs();

@@ -8,7 +8,7 @@ import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { isOwnClass, makeOwnLayer } from './own_layers.js';
 import { classOf, makeCustomLayer, stockArguments, type Reading } from './stock_config.js';
-import { readLayer, type LayerJson } from './topology.js';
+import { nameHere, readLayer, type LayerJson } from './topology.js';
 import { customObject, unknownWithin, type CustomObjects } from './user_classes.js';
 
 /** Dtypes of inputs; ids of 64 bits enter as int32, which holds every row of a table. */
@@ -55,7 +55,7 @@ function unknownClass(layer: LayerJson): Error {
 
 /** The shape and dtype of an input layer. */
 export function inputArguments(layer: LayerJson): { batchShape: (number | null)[]; dtype: tf.DataType; name: string } {
-  const { config, name } = layer;
+  const { config } = layer;
   for (const field of ['sparse', 'ragged', 'optional']) {
     if (config[field] !== true) continue;
     const note = field === 'ragged' ? 'Ragged rows enter a layers model padded.' : undefined;
@@ -73,7 +73,7 @@ export function inputArguments(layer: LayerJson): { batchShape: (number | null)[
   if (typeof dtype !== 'string' || !Object.hasOwn(INPUT_DTYPES, dtype)) {
     throw layerError(layer, 'dtype', `one of ${Object.keys(INPUT_DTYPES).join(', ')}`, dtype);
   }
-  return { batchShape: shape as (number | null)[], dtype: INPUT_DTYPES[dtype]!, name };
+  return { batchShape: shape as (number | null)[], dtype: INPUT_DTYPES[dtype]!, name: nameHere(layer) };
 }
 
 /** Says once that a layer of mixed precision computes in float32, as TensorFlow.js has no shorter floats. */
@@ -112,7 +112,7 @@ function timeDistributed(layer: LayerJson, reading: Reading): tf.layers.Layer | 
       axis: config['data_format'] === 'channels_first' ? 3 : 2,
       keepdims: config['keepdims'] === true,
     };
-    return naming(layer, () => new Operation({ name: layer.name, operation: 'Mean', settings }));
+    return naming(layer, () => new Operation({ name: nameHere(layer), operation: 'Mean', settings }));
   }
   if (!STEPWISE.includes(className)) return null;
   const trainable = layer.config['trainable'] !== false && config['trainable'] !== false;
@@ -120,11 +120,13 @@ function timeDistributed(layer: LayerJson, reading: Reading): tf.layers.Layer | 
   if (config['axis'] !== undefined) own['axis'] = stepAxis(config['axis']);
   // Keras passes masks of steps on, none that the layer makes.
   if (className === 'Embedding') own['mask_zero'] = false;
-  return makeOwnLayer({ ...inner, name: layer.name, config: own }, reading);
+  return makeOwnLayer({ ...inner, name: layer.name, tensorName: nameHere(layer), config: own }, reading);
 }
 
 /** Layers that are operations here: a difference, and a softmax along other axes than the last; null for others. */
-function operationFor({ className, config, name }: LayerJson): tf.layers.Layer | null {
+function operationFor(layer: LayerJson): tf.layers.Layer | null {
+  const { className, config } = layer;
+  const name = nameHere(layer);
   if (className === 'Subtract') return new Operation({ name, operation: 'Subtract' });
   const { axis = -1 } = config;
   if (className !== 'Softmax' || axis === -1) return null;

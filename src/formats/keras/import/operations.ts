@@ -18,7 +18,7 @@ import { asOperation, isLambda } from './lambda_operations.js';
 import { flatten, type CallJson } from './nodes.js';
 import { refuse, type Reading } from './stock_config.js';
 import { ToldMask, isTensor } from './told_masks.js';
-import type { Json, LayerJson } from './topology.js';
+import { nameHere, type Json, type LayerJson } from './topology.js';
 
 type Symbolic = tf.SymbolicTensor;
 
@@ -91,7 +91,8 @@ export function callOperation(
 ): Symbolic[] {
   const { layer, call, turned } = isLambda(given) ? asOperation(given, told) : { layer: given, call: told, turned: [] };
   const { args, kwargs } = call;
-  const { className, name } = layer;
+  const { className } = layer;
+  const name = nameHere(layer);
   if (!OPERATIONS.includes(className)) {
     const known = `one of the operations ${OPERATIONS.join(', ')}`;
     throw layerError(layer, 'class_name', known, className, 'Write the operation as one of these, or as a layer.');

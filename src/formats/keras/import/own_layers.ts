@@ -22,7 +22,7 @@ import { readComposed } from '../composed_activations.js';
 import { readCalls } from './nodes.js';
 import { layerError, naming } from '../layer_error.js';
 import { checkSizes, refuse, type Reading } from './stock_config.js';
-import type { Json, LayerJson } from './topology.js';
+import { nameHere, type Json, type LayerJson } from './topology.js';
 
 type LayerClass = tf.serialization.SerializableConstructor<tf.layers.Layer> & {
   fromConfig(cls: unknown, config: tf.serialization.ConfigDict): tf.layers.Layer;
@@ -305,7 +305,7 @@ export function makeOwnLayer(layer: LayerJson, reading: Reading): tf.layers.Laye
   (tables as unknown[]).forEach((table, i) => isRecord(table) && checkSizes(reading, layer, table, `tables[${i}].`));
   if (layer.className === 'MultiHeadAttention' && reading.version === 2) config['zeroes_masked'] = false;
   if (layer.className === 'DistributedEmbedding') config['tables'] = withoutUnusedOptimizers(config['tables']);
-  config['name'] = layer.name;
+  config['name'] = nameHere(layer);
   if (absent === 'below 1' || absent === 'zero') config['mask_zero'] = true;
   const made = cls as LayerClass;
   return naming(layer, () => made.fromConfig(made, config as tf.serialization.ConfigDict));

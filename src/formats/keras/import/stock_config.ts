@@ -14,7 +14,7 @@ import { warnOnce } from '../../../base/warn_once.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS, WITHOUT_EFFECT, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
-import { isModel, readLayer, type Json, type LayerJson } from './topology.js';
+import { isModel, nameHere, readLayer, type Json, type LayerJson } from './topology.js';
 import { customObject, makeCustom, type CustomObject, type CustomObjects } from './user_classes.js';
 
 /** What is known while a file is read. */
@@ -215,7 +215,7 @@ export function makeCustomLayer(layer: LayerJson, cls: CustomObject, reading: Re
     const isKnown = /(^|_)(activation|initializer|regularizer)$/.test(field) || field === 'layer';
     return [toCamelCase(field), isKnown ? readField(field, value, layer, reading) : value] as const;
   });
-  const args = { ...Object.fromEntries(given), ...readStart(layer.config), name: layer.name };
+  const args = { ...Object.fromEntries(given), ...readStart(layer.config), name: nameHere(layer) };
   const made = naming(layer, () => makeCustom(cls, args));
   if (made instanceof tf.layers.Layer) return made;
   throw layerError(
@@ -287,7 +287,7 @@ export function stockArguments(layer: LayerJson, reading: Reading): Record<strin
   naming(layer, () => checkFloat32Policy(config['dtype']));
   checkSizes(reading, layer);
   checkVolume(layer);
-  const args: Record<string, unknown> = { name: layer.name, ...readStart(config) };
+  const args: Record<string, unknown> = { name: nameHere(layer), ...readStart(config) };
   if (config['trainable'] !== undefined) args['trainable'] = config['trainable'] !== false;
   for (const field of stock.fields) {
     const value = config[field];

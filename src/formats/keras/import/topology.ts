@@ -3,6 +3,7 @@ import { ValueError, describe, described } from '../../../base/errors.js';
 import { isDeeperThan } from '../../../io/depth.js';
 import { isRecord } from '../../../base/options.js';
 import type { NamedLayer } from '../layer_error.js';
+import { tensorName, tensorNames } from './tensor_names.js';
 import { classNames } from './user_classes.js';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -21,6 +22,8 @@ export interface LayerJson extends NamedLayer {
   readonly inboundNodes: readonly unknown[];
   /** Ids that do not count; only the graph of a file tells it. */
   readonly absent?: 'negative' | 'below 1' | 'zero';
+  /** The name that the layer has here, where TensorFlow.js does not take that of the file. */
+  readonly tensorName?: string;
   /** Whether it computes as in inference while the model trains. */
   readonly isInference?: boolean;
   /** Shape with which the layer was built; null where the file does not tell. */
@@ -86,7 +89,17 @@ export function readLayers(model: LayerJson): LayerJson[] {
   if (layers.length > MOST_LAYERS) {
     throw jsonError(`at most ${MOST_LAYERS} layers`, described(`${layers.length} in the model ${model.name}`));
   }
-  return layers.map((layer, i) => readLayer(layer, `layers[${i}] of the model ${describe(model.name)}`));
+  const read = layers.map((layer, i) => readLayer(layer, `layers[${i}] of the model ${describe(model.name)}`));
+  const names = tensorNames(read.map(({ name }) => name));
+  return read.map((layer) => {
+    const own = names.get(layer.name)!;
+    return own === layer.name ? layer : { ...layer, tensorName: own };
+  });
+}
+
+/** The name that a layer has here. */
+export function nameHere({ name, tensorName: own }: LayerJson): string {
+  return own ?? tensorName(name);
 }
 
 export function isModel({ className, isCustom, config }: LayerJson): boolean {
