@@ -111,6 +111,8 @@ export interface Kept {
   readonly runs: readonly Run[];
   readonly schema: Schema | null;
   readonly settings: Settings | null;
+  /** The file of a model that was loaded. */
+  readonly name?: string | undefined;
 }
 
 /** How far something is, from 0 to 1; null where that is not known. */

@@ -68,6 +68,7 @@ type Listeners = [onRun: (run: Run, schema: Schema) => void, say: (what: string,
 
 async function train(begin: (...listeners: Listeners) => Promise<void>): Promise<void> {
   let last: Run | null = null;
+  const before = training.state;
   await attempt('Training', async () => {
     training.state = 'training';
     const onRun = (run: Run, of: Schema): void => {
@@ -79,7 +80,8 @@ async function train(begin: (...listeners: Listeners) => Promise<void>): Promise
     await begin(proxy(onRun), proxy(say));
     return last?.state === 'paused' ? 'Paused' : 'Trained';
   });
-  training.state = last === null ? 'nothing' : (last as Run).state === 'done' ? 'done' : 'paused';
+  // What was refused before it began leaves what was there.
+  training.state = last === null ? before : (last as Run).state === 'done' ? 'done' : 'paused';
 }
 
 function use(what: string, read: () => Promise<Understood>): void {
@@ -105,6 +107,8 @@ await attempt('Starting', async () => {
   if (kept.runs.length > 0) training.showAll(kept.runs);
   if (kept.schema === null) return;
   showModel(kept.schema);
+  // A model that was loaded has no training to go on with.
+  if (kept.settings === null) return `${kept.name ?? 'A model'} was loaded`;
   const isOver = kept.runs[0]?.state === 'done';
   training.state = isOver ? 'done' : 'paused';
   return isOver ? 'Trained' : 'Paused: go on where it stopped';

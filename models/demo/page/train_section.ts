@@ -12,6 +12,7 @@ const NUMBERS = {
 } as const;
 type NumberName = keyof typeof NUMBERS;
 const NAMES = Object.keys(NUMBERS) as NumberName[];
+export type TrainState = 'nothing' | 'training' | 'paused' | 'done';
 /** Runs that are shown until the visitor chooses. */
 const COMPARED = 2;
 
@@ -63,8 +64,15 @@ export class TrainSection {
     this.#backend.value = given.backend;
   }
 
+  #state: TrainState = 'nothing';
+
+  get state(): TrainState {
+    return this.#state;
+  }
+
   /** Which buttons are there. */
-  set state(state: 'nothing' | 'training' | 'paused' | 'done') {
+  set state(state: TrainState) {
+    this.#state = state;
     byId<HTMLButtonElement>('train').disabled = state === 'training';
     byId('pause').hidden = state !== 'training';
     byId('go-on').hidden = state !== 'paused';

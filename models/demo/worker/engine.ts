@@ -19,7 +19,7 @@ import { forget, forgetAll, keep, readKept, type KeptData, type KeptTraining } f
 import { artifactsOf, modelOf, packed, unpacked } from './model_file.js';
 import { Network, compile, schemaOf, type Features } from './network.js';
 import { project } from './projection.js';
-import { learn, rowsOf, type Rows } from './rows.js';
+import { learn, rowsOf } from './rows.js';
 import { understand, type SourceFile } from './source.js';
 import { Training } from './training.js';
 
@@ -33,15 +33,21 @@ type OnRun = (run: Run, schema: Schema) => void;
 export class WorkerEngine implements Engine {
   #data: KeptData | null = null;
   #runs: readonly Run[] = [];
-  #training: { readonly id: number; readonly of: Training } | null = null;
+  #training: { readonly id: number; readonly of: Training; readonly data: KeptData } | null = null;
   /** A training that an earlier visit has left, until it goes on. */
   #left: KeptTraining | null = null;
   #network: Network | null = null;
   #isBusy = false;
 
   async start(): Promise<Kept> {
-    const { data = null, training = null, runs = [] } = await readKept();
+    const { data = null, training = null, runs = [], loaded } = await readKept();
     [this.#data, this.#left, this.#runs] = [data, training, runs];
+    if (training === null && loaded !== undefined) {
+      await startBackend('wasm');
+      const { model, schema, name } = loaded;
+      this.#network = new Network(await modelOf(model), schema);
+      return { understood: data?.understood ?? null, runs, schema, settings: null, name };
+    }
     if (training !== null) {
       await startBackend(training.settings.backend);
       this.#network = new Network(await modelOf(training.model), training.schema);
@@ -78,38 +84,40 @@ export class WorkerEngine implements Engine {
       this.#data = { file, understood: { ...understood, choices } };
       this.#forgetModel();
       const id = 1 + Math.max(0, ...this.#runs.map((run) => run.id));
-      await this.#run(id, new Training(rows, settings), rows, reading, onRun);
+      await this.#run(id, new Training(rows, settings), this.#data, reading, onRun);
     });
   }
 
   async goOn(onRun: OnRun, say: Progress): Promise<void> {
     await this.#alone(async () => {
       if (this.#training !== null) {
-        const { id, of } = this.#training;
-        return this.#run(id, of, of.rows, this.#reading ?? readingOf(say), onRun);
+        const { id, of, data } = this.#training;
+        return this.#run(id, of, data, this.#reading ?? readingOf(say), onRun);
       }
       if (this.#left === null) throw new Error('There is no training to go on with.');
       const { runId, settings, learned, schema, position, model } = this.#left;
+      // An earlier version of this page kept no data with a training.
+      const data = (this.#left.data as KeptData | undefined) ?? this.#data!;
       await startBackend(settings.backend);
       const reading = readingOf(say);
-      const rows = rowsOf(this.#data!.file, learned, reading.onRead);
+      const rows = rowsOf(data.file, learned, reading.onRead);
       const again = await modelOf(model);
       compile(again, schema, again.optimizer);
       this.#forgetModel();
-      await this.#run(runId, new Training(rows, settings, again, position), rows, reading, onRun);
+      await this.#run(runId, new Training(rows, settings, again, position), data, reading, onRun);
     });
   }
 
   #reading: Reading | null = null;
 
-  async #run(id: number, training: Training, rows: Rows, reading: Reading, onRun: OnRun): Promise<void> {
-    [this.#training, this.#network, this.#left] = [{ id, of: training }, training.network, null];
+  async #run(id: number, training: Training, data: KeptData, reading: Reading, onRun: OnRun): Promise<void> {
+    [this.#training, this.#network, this.#left] = [{ id, of: training, data }, training.network, null];
     this.#reading = reading;
     reading.listener = (share) => training.read(share);
     const tell = (summary: Omit<Run, 'id' | 'name'>): void => {
-      const run: Run = { id, name: `${this.#data!.understood.name}, ${nameOf(training.settings)}`, ...summary };
+      const run: Run = { id, name: `${data.understood.name}, ${nameOf(training.settings)}`, ...summary };
       this.#runs = [run, ...this.#runs.filter((each) => each.id !== id)].slice(0, MOST_RUNS);
-      onRun(run, rows.schema);
+      onRun(run, training.rows.schema);
     };
     let kept = performance.now();
     tell(training.summary());
@@ -126,12 +134,12 @@ export class WorkerEngine implements Engine {
   }
 
   async #keep(): Promise<void> {
-    const { id, of } = this.#training!;
+    const { id, of, data } = this.#training!;
     const { settings, rows, network, position } = of;
     const { learned, schema } = rows;
     const model = await artifactsOf(network.model, true);
-    const training = { runId: id, settings, learned, schema, position, model };
-    await keep({ data: this.#data!, training, runs: this.#runs });
+    const training = { runId: id, settings, learned, schema, position, model, data };
+    await keep({ data: this.#data!, training, runs: this.#runs, loaded: undefined });
   }
 
   async pause(): Promise<void> {
@@ -185,6 +193,7 @@ export class WorkerEngine implements Engine {
       this.#forgetModel();
       this.#network = new Network(model, schema);
       this.#left = null;
+      await keep({ loaded: { name: file.name, schema, model: await artifactsOf(model, false) } });
       await forget(['training']);
       return schema;
     });

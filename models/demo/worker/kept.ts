@@ -20,19 +20,30 @@ export interface KeptTraining {
   readonly schema: Schema;
   readonly position: Position;
   readonly model: tf.io.ModelArtifacts;
+  /** What it trains on: another file may have been chosen since. */
+  readonly data: KeptData;
+}
+
+/** A model that was loaded from a file of this page. */
+export interface KeptModel {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly model: tf.io.ModelArtifacts;
 }
 
 export interface KeptAll {
   readonly data?: KeptData | undefined;
   readonly training?: KeptTraining | undefined;
   readonly runs?: readonly Run[] | undefined;
+  readonly loaded?: KeptModel | undefined;
 }
 
-const NAMES = ['data', 'training', 'runs'] as const;
+const NAMES = ['data', 'training', 'runs', 'loaded'] as const;
 
 export async function readKept(): Promise<KeptAll> {
-  const [data, training, runs] = (await getMany([...NAMES])) as [KeptData?, KeptTraining?, Run[]?];
-  return { data, training, runs };
+  const found = (await getMany([...NAMES])) as [KeptData?, KeptTraining?, Run[]?, KeptModel?];
+  const [data, training, runs, loaded] = found;
+  return { data, training, runs, loaded };
 }
 
 /** Writes parts in one transaction: all of them or none. */

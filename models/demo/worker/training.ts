@@ -170,11 +170,12 @@ export class Training {
     const { model, schema } = this.network;
     const losses: number[] = [];
     const judge = judgeOf(this.network);
-    const dropRemainder = schema.task === 'choice';
-    for await (const { features, label } of this.rows.held.take(JUDGED).batch(JUDGED_BATCH, { dropRemainder })) {
+    for await (const { features, label } of this.rows.held.take(JUDGED).batch(JUDGED_BATCH)) {
       const wanted = (label ?? features[this.network.item.input]) as tf.Tensor;
       const found = model.predictOnBatch(features as never) as tf.Tensor;
-      losses.push(lossOf(model, wanted, found));
+      // Of choices among the items of a batch, which is harder in a larger one: a last smaller one would not compare.
+      const isWhole = schema.task !== 'choice' || wanted.shape[0] === JUDGED_BATCH || losses.length === 0;
+      if (isWhole) losses.push(lossOf(model, wanted, found));
       judge.add(features as never, wanted, found);
       tf.dispose([found, ...Object.values(features), label].filter((each) => each instanceof tf.Tensor));
       await breathe();

@@ -45,5 +45,7 @@ export function withFloats(value: unknown, areTensors: boolean): unknown {
   if (Array.isArray(value)) return value.map((each) => withFloats(each, true));
   if (!isRecord(value)) return value;
   if (isMarked(value)) return { class_name: '__tensor__', config: { value: value[MARK], dtype: 'float32' } };
+  // Tensors that are written whole say their dtype.
+  if (typeof value['class_name'] === 'string') return unmarked(value, false);
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withFloats(each, true)]));
 }

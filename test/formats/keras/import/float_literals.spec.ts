@@ -54,6 +54,12 @@ describe('float literals', () => {
     expect(withFloats(read['inbound_nodes'], false)).toEqual([{ args: [1, 2, 0.5, 1e6, '4.0'] }]);
   });
 
+  it('within tensors that are written whole are theirs', () => {
+    const written = '{"class_name": "__tensor__", "config": {"value": [1.0, 2.5], "dtype": "float32"}}';
+    const read = parseMarked(`{"inbound_nodes": [${written}]}`) as { inbound_nodes: unknown };
+    expect(withFloats(read.inbound_nodes, true)).toEqual([JSON.parse(written)]);
+  });
+
   it('of a file nested too deep are left alone', () => {
     const deep = `{"inbound_nodes": ${'['.repeat(50_000)}1.0${']'.repeat(50_000)}}`;
     expect(() => parseMarked(deep)).not.toThrow();
