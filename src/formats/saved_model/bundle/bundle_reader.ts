@@ -32,10 +32,11 @@ export class BundleReader {
   readonly #entries = new Map<string, BundleEntryMessage>();
   readonly #shards: number;
 
-  /** `index`: the bytes of its file; `open`: gives the file of a shard. */
+  /** `index`: the bytes of its file; `open`: gives the file of a shard; `pieceBytes`: a multiple of 4. */
   constructor(
     index: Uint8Array,
     private readonly open: (shard: number, shards: number) => Promise<DataFile>,
+    private readonly pieceBytes = PIECE_BYTES,
   ) {
     const [[first, header] = [null, null], ...entries] = readIndexTable(index);
     if (first === null || first.length > 0) throw broken('its index', 'which has no header');
@@ -89,7 +90,7 @@ export class BundleReader {
   /** Gives the bytes of a value in pieces, each of whole numbers. Throws ValueError where they are not those that were written. */
   async *pieces(key: string): AsyncGenerator<Uint8Array> {
     const { file, offset, size, crc: expected } = await this.#fileOf(key);
-    const room = new Uint8Array(Math.min(size, PIECE_BYTES));
+    const room = new Uint8Array(Math.min(size, this.pieceBytes));
     let crc = 0;
     for (let done = 0; done < size;) {
       const piece = room.subarray(0, Math.min(room.length, size - done));
