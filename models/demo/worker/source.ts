@@ -85,10 +85,11 @@ async function firstCells(file: SourceFile, types: Readonly<Record<string, emb.d
       ? { type: known, missing: known === 'string' ? '' : 0 }
       : { type: known, missing: 'mask' };
   };
-  const given = Object.fromEntries(names.map((name) => [name, read(types[name]!)]));
+  // Numbered, as a column may have any name.
+  const given = Object.fromEntries(names.map((column, i) => [`c${i}`, { ...read(types[column]!), column }]));
   for await (const { features } of openSource(file, { columns: given }, () => undefined).take(LOOKED_AT)) {
-    for (const name of names) {
-      const value = features[name]!;
+    for (const [i, name] of names.entries()) {
+      const value = features[`c${i}`]!;
       const values = typeof value === 'object' ? Array.from(value as readonly (string | number)[]) : [value];
       cells.get(name)!.push(values.map(textOf).join('|'));
     }

@@ -86,4 +86,56 @@ describe('trainings of the demo', () => {
     expect(await demo.wrong()).toBe('a.zip holds no model: choose the zip file that was downloaded here.');
     expect(demo.complaints).toEqual([]);
   }, 120_000);
+
+  const csv = (lines: number): { name: string; mimeType: string; buffer: Buffer } => {
+    const rows = Array.from({ length: lines }, (_, i) => `u${i % 40},i${(i * 7 + (i % 40)) % 30},${i % 5}`);
+    return { name: 'other.csv', mimeType: 'text/csv', buffer: Buffer.from(['user,item,place', ...rows].join('\n')) };
+  };
+
+  it('go on after one that was refused, and on their own data where another file was chosen', async () => {
+    const site = openedSite();
+    const visitor = await newVisitor(site);
+    const first = await DemoPage.open(visitor, site);
+    await first.click('#made-up');
+    await first.set(settings);
+    await first.page.click('#train');
+    await atStep(first, 60);
+    expect(await first.click('#pause')).toBe('Paused');
+    await first.page.setInputFiles('#file', csv(50));
+    await first.page.waitForFunction(() => document.getElementById('status-text')!.textContent === 'Ready to train');
+    // There is nothing to recommend by.
+    for (const column of ['user', 'place'])
+      await first.page.selectOption(`[aria-label="Kind of ${column}"]`, 'ignored');
+    await first.click('#train');
+    expect(await first.page.textContent('#alert')).toContain('Nothing is left to recommend by');
+    expect(await first.page.isVisible('#go-on')).toBeTrue();
+    await first.page.close();
+    const second = await DemoPage.open(visitor, site);
+    expect(await second.click('#go-on')).toBe('Trained');
+    expect((await second.figures())['Pass']).toBe('3 of 3');
+    await visitor.close();
+  }, 240_000);
+
+  it('of choices among few rows have a score, and a model that was loaded is there at the next visit', async () => {
+    const site = openedSite();
+    const visitor = await newVisitor(site);
+    const first = await DemoPage.open(visitor, site);
+    await first.page.setInputFiles('#file', csv(900));
+    await first.page.waitForFunction(() => document.getElementById('status-text')!.textContent === 'Ready to train');
+    await first.set({ epochs: 1, dim: 4, batch: 64 });
+    expect(await first.click('#train')).toBe('Trained');
+    expect(Number((await first.figures())['recall@20'])).toBeGreaterThanOrEqual(0);
+    const downloading = first.page.waitForEvent('download');
+    await first.page.click('#download');
+    const model = await (await downloading).path();
+    await first.page.setInputFiles('#model-file', model);
+    await first.page.waitForFunction(() => /was loaded$/.test(document.getElementById('status-text')!.textContent));
+    await first.page.close();
+    const second = await DemoPage.open(visitor, site);
+    expect(await second.page.textContent('#status-text')).toContain('was loaded');
+    expect(await second.page.isVisible('#go-on')).toBeFalse();
+    await second.click('#asked button');
+    await second.page.waitForSelector('#best table');
+    await visitor.close();
+  }, 240_000);
 });

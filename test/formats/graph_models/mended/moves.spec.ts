@@ -36,6 +36,47 @@ describeForBackends('Ops of graphs that move values', () => {
     expect(await gather(tf.zeros([0, 2]), tf.tensor2d([0, 9], [2, 1], 'int32'))).toEqual([[0, 0], [0, 0]]); // prettier-ignore
   });
 
+  it('gather from batches along each axis behind them', async () => {
+    for (const batchDims of [0, 1, 2]) {
+      for (const axis of [0, 1, 2, 3].filter((each) => each >= batchDims)) {
+        for (const more of [[], [2], [2, 3]]) {
+          const shape = [2, 3, 4, 5];
+          const places = [...shape.slice(0, batchDims), ...more];
+          const x = tf.range(0, 120, 1, 'float32').reshape(shape);
+          const size = tf.util.sizeFromShape(places);
+          const values = Array.from({ length: size }, (_, i) => (i * 7 + 1) % shape[axis]!);
+          const indices = tf.tensor(values, places, 'int32');
+          const node = {
+            name: 'g',
+            op: 'GatherV2',
+            inputs: [],
+            attrs: { batch_dims: batchDims },
+          } as unknown as tf.GraphNode;
+          const [found] = GRAPH_OPS.get('GatherV2')!.run([x, indices, scalar(axis)], node) as [tf.Tensor];
+          const wanted = [...shape.slice(0, axis), ...more, ...shape.slice(axis + 1)];
+          const strides = (of: number[]): number[] => of.map((_, i) => tf.util.sizeFromShape(of.slice(i + 1)));
+          const [outStrides, inStrides, placeStrides] = [strides(wanted), strides(shape), strides(places)];
+          const expected = Array.from({ length: tf.util.sizeFromShape(wanted) }, (_, flat) => {
+            const at = wanted.map((size, i) => Math.floor(flat / outStrides[i]!) % size);
+            const middle = at.slice(axis, axis + more.length);
+            const place = [...at.slice(0, batchDims), ...middle].reduce(
+              (sum, each, i) => sum + each * placeStrides[i]!,
+              0,
+            );
+            const from = [...at.slice(0, axis), values[place]!, ...at.slice(axis + more.length)];
+            return from.reduce((sum, each, i) => sum + each * inStrides[i]!, 0);
+          });
+          const what = `axis ${axis}, ${batchDims} batches, [${places.join(', ')}]`;
+          expect(found.shape).withContext(what).toEqual(wanted);
+          expect(Array.from(await found.data()))
+            .withContext(what)
+            .toEqual(expected);
+          tf.dispose([x, indices, found]);
+        }
+      }
+    }
+  });
+
   it('join tensors of one shape but for the axis', () => {
     refuses('ConcatV2', () => [x(), tf.zeros([3]), scalar(0)], 'values', '[2, 3], [3]');
     refuses('ConcatV2', () => [x(), tf.zeros([3, 3]), scalar(-1)], 'values', '[2, 3], [3, 3]');
