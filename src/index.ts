@@ -92,7 +92,12 @@ export * as weights from './io/weights/index.js';
 export { attach } from './preprocessing/pipeline/attached_pipeline.js';
 export { quantize, type QuantizeOptions } from './layers/quantize.js';
 export { exportKeras, type ExportKerasOptions } from './formats/keras/export_keras.js';
-export { loadKerasModel, type LoadKerasOptions, type NamedInputsModel } from './formats/keras/load_keras_model.js';
+export {
+  loadKerasModel,
+  type CustomObject,
+  type LoadKerasOptions,
+  type NamedInputsModel,
+} from './formats/keras/load_keras_model.js';
 export { train } from './optimizers/train.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './lookup/embedding_lookup.js';
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './lookup/safe_embedding_lookup.js';

@@ -5,14 +5,14 @@ import { readOptions } from '../../base/options.js';
 import { buildModel, type Building } from './import/build_model.js';
 import { loadWeights } from './import/load_weights.js';
 import { openModel, type KerasSource } from './import/model_source.js';
-import { readCustomObjects, type CustomObject, type CustomObjects } from './import/user_classes.js';
+import { readCustomObjects, type CustomObject, type CustomObjects } from './import/names/user_classes.js';
 import { takeInputsByName, type NamedInputsModel } from './import/named_predict.js';
 import { attach } from '../../preprocessing/pipeline/attached_pipeline.js';
 import { Pipeline } from '../../preprocessing/pipeline/pipeline.js';
 import { asOwn } from '../../tfjs/engine/own_functions.js';
 import { maskLosses } from '../../tfjs/training/masked_losses.js';
 
-export type { CustomObject } from './import/user_classes.js';
+export type { CustomObject } from './import/names/user_classes.js';
 export type { NamedInputsModel } from './import/named_predict.js';
 
 export interface LoadKerasOptions {

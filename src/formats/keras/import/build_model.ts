@@ -17,7 +17,7 @@ import { callOperation, isOperation } from './operations.js';
 import { ToldMask, readMask } from './told_masks.js';
 import { StringInputs, isStringInput, takesStrings } from './string_inputs.js';
 import { isModel, nameHere, readLayers, type LayerJson } from './topology.js';
-import { customObject } from './user_classes.js';
+import { customObject } from './names/user_classes.js';
 
 type Symbolic = tf.SymbolicTensor;
 

@@ -9,7 +9,7 @@ import { STOCK_LAYERS } from '../stock_layers.js';
 import { isOwnClass, makeOwnLayer } from './own_layers.js';
 import { classOf, makeCustomLayer, stockArguments, type Reading } from './stock_config.js';
 import { nameHere, readLayer, type LayerJson } from './topology.js';
-import { customObject, unknownWithin, type CustomObjects } from './user_classes.js';
+import { customObject, unknownWithin, type CustomObjects } from './names/user_classes.js';
 
 /** Dtypes of inputs; ids of 64 bits enter as int32, which holds every row of a table. */
 const INPUT_DTYPES: Readonly<Record<string, tf.DataType>> = {

@@ -15,7 +15,7 @@ import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS, WITHOUT_EFFECT, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
 import { isModel, nameHere, readLayer, type Json, type LayerJson } from './topology.js';
-import { customObject, makeCustom, type CustomObject, type CustomObjects } from './user_classes.js';
+import { customObject, makeCustom, type CustomObject, type CustomObjects } from './names/user_classes.js';
 
 /** What is known while a file is read. */
 export interface Reading {

@@ -3,8 +3,8 @@ import { ValueError, describe, described } from '../../../base/errors.js';
 import { isDeeperThan } from '../../../io/depth.js';
 import { isRecord } from '../../../base/options.js';
 import type { NamedLayer } from '../layer_error.js';
-import { tensorName, tensorNames } from './tensor_names.js';
-import { classNames } from './user_classes.js';
+import { tensorName, tensorNames } from './names/tensor_names.js';
+import { classNames } from './names/user_classes.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** Classes of users, which may have the names of Keras's own: what a file says of whose a class is. */
 import type * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, describe } from '../../../base/errors.js';
-import { isRecord } from '../../../base/options.js';
+import { ArgumentTypeError, describe } from '../../../../base/errors.js';
+import { isRecord } from '../../../../base/options.js';
 
 type Json = Readonly<Record<string, unknown>>;
 

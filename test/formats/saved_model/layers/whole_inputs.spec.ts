@@ -2,9 +2,9 @@
 /** Layers of whole numbers and of truths: Python computes of their exports what they compute here. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { skipOrFail } from '../../helpers/backends.js';
-import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from '../../backends/tensorflow/python_tensorflow.js';
-import { Exports, expectSameOutputs, folderName, namesOf, scramble, valuesByName } from './exports.js';
+import { skipOrFail } from '../../../helpers/backends.js';
+import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from '../../../backends/tensorflow/python_tensorflow.js';
+import { Exports, expectSameOutputs, folderName, namesOf, scramble, valuesByName } from '../exports.js';
 
 type Dtype = 'int32' | 'bool' | 'float32';
 type Symbolic = tf.SymbolicTensor;

@@ -1,11 +1,11 @@
 /** Files of Keras whose layers have names that TensorFlow.js does not take. */
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../../../src/node.js';
-import { tensorName, tensorNames } from '../../../../src/formats/keras/import/tensor_names.js';
+import * as emb from '../../../../../src/node.js';
+import { tensorName, tensorNames } from '../../../../../src/formats/keras/import/names/tensor_names.js';
 
 const path = (name: string): string =>
-  fileURLToPath(new URL(`../../../goldens/keras_files/names/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../../goldens/keras_files/names/${name}`, import.meta.url));
 /** What Keras computes of ones. */
 const EXPECTED = -0.6332597732543945;
 
