@@ -27,7 +27,7 @@ export {
   type Deltas,
 } from './report/tf_cluster.js';
 export type { ConnectClusterArgs } from './backends/cluster/settings.js';
-export type { TablesMode } from './backends/cluster/variables.js';
+export type { TablesMode } from './backends/cluster/record/membership.js';
 export type { CheckpointOptions, DeltasArgs } from './backends/cluster/checkpoints/arguments.js';
 
 restoreLegacyUtil();

@@ -94,6 +94,8 @@ export interface Devices extends Pick<Tables, 'createSlot' | 'place'> {
   readonly count: number;
   /** Bytes of each that plans keep to where they are not told; null: none. */
   readonly deviceMemory: number | null;
+  /** Whether tables are found with their values, as others have made them. */
+  readonly joins: boolean;
   /** Makes a table [rows, columns] on the devices; no copy of it is ever made on the host. */
   create(request: TableRequest): tf.Tensor2D;
   /** Where a table lies; null where it is not on the devices. */

@@ -1,10 +1,12 @@
 /** First values of variables that the server makes itself, from seed, row and column. */
 import type { FilledPart } from '../counter_random.js';
 import { fillInputs, type Fill } from '../fill.js';
+import { blocksOf } from './checkpoints/slices.js';
+import { madeOnce } from './made_once.js';
 import { ServerCall } from './server_call.js';
-import { attribute, DOUBLE, FLOAT, INT32, node, OF_FLOATS, placeholder } from './server_graph.js';
+import { attribute, constant, DOUBLE, FLOAT, INT32, node, OF_FLOATS, placeholder } from './server_graph.js';
 import type { ServerSession } from './server_session.js';
-import type { ServerVariable, VariableValues } from './variables.js';
+import type { CallGroups, ServerVariable, VariableValues } from './variables.js';
 
 /** Inputs of the op EmbeddingFill. */
 const FEEDS = [
@@ -22,7 +24,19 @@ export class FilledOnServer implements VariableValues {
     private readonly container: string,
   ) {}
 
-  fill(variable: ServerVariable, part: FilledPart, fill: Fill, isOnce: boolean): ServerCall[] {
+  *fill(variable: ServerVariable, part: FilledPart, fill: Fill, isOnce: boolean): CallGroups {
+    const blocks = blocksOf(variable);
+    if (isOnce || blocks.length < 2) return yield [this.whole(variable, part, fill, isOnce)];
+    yield [this.zeros(variable)];
+    if (fill.kind === 'constant' && Object.is(fill.value, 0)) return;
+    for (const { first, count } of blocks) {
+      yield [
+        this.block(variable, { ...part, firstRow: part.firstRow + part.rowStep * first, rows: count }, fill, first),
+      ];
+    }
+  }
+
+  private whole(variable: ServerVariable, part: FilledPart, fill: Fill, isOnce: boolean): ServerCall {
     const { node: n, rows, columns } = variable;
     const filled = this.session.graph.once(`fill ${n}`, (m) => [
       ...FEEDS.map(([feed, type]) => placeholder(`${m}/${feed}`, type)),
@@ -32,18 +46,52 @@ export class FilledOnServer implements VariableValues {
         FEEDS.map(([feed]) => `${m}/${feed}`),
       ),
       node(m, 'AssignVariableOp', [n, `${m}/values`], OF_FLOATS),
-      ...this.madeOnce(variable, m),
+      ...madeOnce(variable, this.container, m, (name, shape) =>
+        node(name, 'EmbeddingFill', [shape, ...FEEDS.slice(1).map(([feed]) => `${m}/${feed}`)]),
+      ),
     ]);
-    const { kind, key, numbers, quantiles } = fillInputs(fill);
     const call = new ServerCall();
-    call.feed(`${filled}/shape`, Int32Array.of(rows, columns), [2]);
-    call.feed(`${filled}/part`, Int32Array.of(part.firstRow, part.rowStep, part.firstColumn), [3]);
-    call.feed(`${filled}/kind`, Int32Array.of(kind), []);
-    call.feed(`${filled}/key`, key, [key.length]);
-    call.feed(`${filled}/numbers`, numbers, [numbers.length]);
-    call.feed(`${filled}/quantiles`, quantiles, [quantiles.length]);
+    feedFill(call, filled, [rows, columns], part, fill);
     call.target(isOnce ? `${filled}/once` : filled);
-    return [call];
+    return call;
+  }
+
+  /** Memory for the variable, which is not touched yet. */
+  private zeros({ node: n, rows, columns }: ServerVariable): ServerCall {
+    const call = new ServerCall();
+    call.target(
+      this.session.graph.once(`zeros ${n}`, (m) => [
+        constant(`${m}/shape`, INT32, [2], Int32Array.of(rows, columns)),
+        node(`${m}/values`, 'EmbeddingNewTable', [`${m}/shape`]),
+        node(m, 'AssignVariableOp', [n, `${m}/values`], OF_FLOATS),
+      ]),
+    );
+    return call;
+  }
+
+  /** Rows of the variable from `first` on; nobody else knows of it yet. */
+  private block({ node: n, columns }: ServerVariable, part: FilledPart, fill: Fill, first: number): ServerCall {
+    const filled = this.session.graph.once(`fill a block of ${n}`, (m) => [
+      ...FEEDS.map(([feed, type]) => placeholder(`${m}/${feed}`, type)),
+      placeholder(`${m}/first`, INT32),
+      node(
+        `${m}/values`,
+        'EmbeddingFill',
+        FEEDS.map(([feed]) => `${m}/${feed}`),
+      ),
+      constant(`${m}/form`, INT32, [1], Int32Array.of(-1)),
+      node(`${m}/rows`, 'Reshape', [`${m}/values`, `${m}/form`], {
+        T: attribute.type(FLOAT),
+        Tshape: attribute.type(INT32),
+      }),
+      node(`${m}/table`, 'ReadVariableOp', [n], OF_FLOATS),
+      node(m, 'EmbeddingWriteRows', [`${m}/table`, `${m}/rows`, `${m}/first`]),
+    ]);
+    const call = new ServerCall();
+    feedFill(call, filled, [part.rows, columns], part, fill);
+    call.feed(`${filled}/first`, Int32Array.of(first), []);
+    call.target(filled);
+    return call;
   }
 
   copy({ node: n }: ServerVariable, from: ServerVariable): ServerCall {
@@ -56,24 +104,14 @@ export class FilledOnServer implements VariableValues {
     );
     return call;
   }
+}
 
-  /** Makes a variable where it is not there, under a lock, so that of several clients one makes it. */
-  private madeOnce({ node: n, name }: ServerVariable, m: string): ReturnType<typeof node>[] {
-    const shape = { T: attribute.type(INT32) };
-    const others = FEEDS.slice(1).map(([feed]) => `${m}/${feed}`);
-    return [
-      node(`${m}/mutex`, 'MutexV2', [], {
-        container: attribute.text(this.container),
-        shared_name: attribute.text(`${name}~mutex`),
-      }),
-      node(`${m}/lock`, 'MutexLock', [`${m}/mutex`]),
-      node(`${m}/there`, 'VarIsInitializedOp', [n, `^${m}/lock`]),
-      node(`${m}/branch`, 'Switch', [`${m}/shape`, `${m}/there`], shape),
-      node(`${m}/new`, 'EmbeddingFill', [`${m}/branch`, ...others]),
-      node(`${m}/assign`, 'AssignVariableOp', [n, `${m}/new`], OF_FLOATS),
-      node(`${m}/made`, 'Identity', [`${m}/branch`, `^${m}/assign`], shape),
-      node(`${m}/either`, 'Merge', [`${m}/made`, `${m}/branch:1`], { ...shape, N: attribute.int(2) }),
-      node(`${m}/once`, 'ConsumeMutexLock', [`${m}/lock`, `^${m}/either`]),
-    ];
-  }
+function feedFill(call: ServerCall, n: string, shape: readonly number[], part: FilledPart, fill: Fill): void {
+  const { kind, key, numbers, quantiles } = fillInputs(fill);
+  call.feed(`${n}/shape`, Int32Array.from(shape), [2]);
+  call.feed(`${n}/part`, Int32Array.of(part.firstRow, part.rowStep, part.firstColumn), [3]);
+  call.feed(`${n}/kind`, Int32Array.of(kind), []);
+  call.feed(`${n}/key`, key, [key.length]);
+  call.feed(`${n}/numbers`, numbers, [numbers.length]);
+  call.feed(`${n}/quantiles`, quantiles, [quantiles.length]);
 }

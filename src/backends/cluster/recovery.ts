@@ -1,13 +1,12 @@
-/** Sessions anew after a failure: what is gone on servers is made again, without its values. */
+/** Sessions anew after a failure: what is alive goes on, and what is gone on servers is told. */
 import { RuntimeError, described } from '../../base/errors.js';
 import { openSessions } from './connection.js';
-import { readOnlyError } from './read_only.js';
 import type { RunningCluster } from './register.js';
 import { ServerError, type SessionFunctions } from './server_session.js';
 
 /**
- * Opens new sessions on all servers. Returns the names of what was lost there. Afterwards calls are refused until tables
- * were restored, where something was lost or a call had failed. Throws RuntimeError where a server does not answer.
+ * Opens new sessions on all servers. Returns the names of what was lost there: calls are then refused until tables were
+ * restored. Throws RuntimeError where a server does not answer, and to a reader whose tables are not ready.
  */
 export async function reconnect(functions: SessionFunctions, cluster: RunningCluster): Promise<string[]> {
   const { machine, settings: state } = cluster;
@@ -21,19 +20,29 @@ export async function reconnect(functions: SessionFunctions, cluster: RunningClu
   });
   cluster.devices.forgetAhead();
   for (const device of state.beside) device.revive();
-  const wasFaulty = machine.isFaulty;
-  const lost = state.devices.flatMap((device) => {
+  for (const device of state.devices) {
     device.session.reopen();
     device.revive();
-    try {
-      return device.variables.remake(state.settings.tables === 'readOnly' ? readOnlyError : null);
-    } catch (error) {
-      if (!(error instanceof ServerError)) throw error;
-      const server = machine.form.nameOf(device.index);
-      throw new RuntimeError(server, 'a TensorFlow server that answers', described(error.message));
+  }
+  const { membership } = state;
+  try {
+    const why = membership.refresh();
+    const lost = state.devices.flatMap(({ variables }) => variables.lost());
+    if (lost.length === 0 && why === null) {
+      state.devices.forEach(({ variables }, device) => membership.rejoin(device, Object.keys(variables.entries())));
+      machine.recover(() => undefined);
+      return [];
     }
-  });
-  if (lost.length > 0) machine.distrust(`${lost.length} parts of tables that a server lost`);
-  else if (wasFaulty) machine.distrust('a step of which it is unknown whether it was done');
-  return lost;
+    const received = lost.length > 0 ? `${lost.length} parts of tables that a server lost` : why!;
+    if (membership.mode !== 'readOnly') {
+      machine.distrust(received);
+      return lost;
+    }
+    machine.recover(() => undefined);
+    const note = 'Who trains them calls restore(prefix); what is asked again is answered then.';
+    throw new RuntimeError('tables', 'tables that are ready', described(received), note);
+  } catch (error) {
+    if (!(error instanceof ServerError)) throw error;
+    throw new RuntimeError('servers', 'TensorFlow servers that answer', described(error.message));
+  }
 }

@@ -1,22 +1,23 @@
 /** Tables on TensorFlow servers as a tfjs backend. */
-import { RuntimeError, described } from '../../base/errors.js';
+import { RuntimeError, ValueError, described } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';
 import { platform } from '../../base/platform.js';
 import { InlineExchange } from '../devices/exchange_memory.js';
-import type { DeviceTable } from '../devices/machine/device_table.js';
 import { Machine } from '../devices/machine/machine.js';
 import { DevicesRegistration, type Running } from '../devices/registration.js';
 import type { Addon } from '../native/addon.js';
 import type { NativeKernelSet } from '../native/native_kernel_set.js';
 import { namedKernelSet } from '../registry.js';
-import { SlotValues } from './checkpoints/slot_values.js';
-import { openSessions, type Connected } from './connection.js';
+import { openSessions, type Connected, type ServerInfo } from './connection.js';
 import { ServerDevice } from './server_device.js';
 import { BACKEND_NAME, readClusterSettings, type ClusterSettings } from './settings.js';
 import { FilledOnServer } from './filled_on_server.js';
-import type { SessionDevice } from './session_device.js';
+import { readOnlyError } from './read_only.js';
+import { StaleTables, type SessionDevice } from './session_device.js';
 import { FilledFromHere, StockDevice } from './stock_device.js';
-import { Variables } from './variables.js';
+import { Membership } from './record/membership.js';
+import { ServerError } from './server_session.js';
+import { destroying, Variables } from './variables.js';
 
 const START = `await emb.connectCluster({ps: ['host:port']}) and await tf.setBackend('${BACKEND_NAME}') start it.`;
 
@@ -26,7 +27,7 @@ export interface ClusterState {
   readonly settings: ClusterSettings;
   readonly servers: readonly Connected[];
   readonly devices: readonly SessionDevice[];
-  readonly slots: SlotValues;
+  readonly membership: Membership;
   /** The same servers, for lookups of batches to come. */
   readonly beside: readonly ServerDevice[];
 }
@@ -36,10 +37,16 @@ export type RunningCluster = Running<ClusterState>;
 /** What was connected, until it is started. */
 interface Connection {
   settings: ClusterSettings | null;
-  servers: readonly Connected[] | null;
+  joined: Joined | null;
 }
 
-const connection = (): Connection => perProcess('tf-cluster connection', () => ({ settings: null, servers: null }));
+/** Servers, and what this client is to their tables. */
+interface Joined {
+  readonly servers: readonly Connected[];
+  readonly membership: Membership;
+}
+
+const connection = (): Connection => perProcess('tf-cluster connection', () => ({ settings: null, joined: null }));
 
 /**
  * The addon, whose TensorFlow calls the servers; where none is loaded, that of tfjs-node is. Throws RuntimeError where
@@ -63,32 +70,72 @@ export function clusterAddon(): Addon {
   throw new RuntimeError('connectCluster', 'native kernels with TensorFlow', described(why), note);
 }
 
-const registration = new DevicesRegistration<ClusterState>({
+/** Opens sessions on all servers, and takes the name where this client makes its tables. */
+async function join(addon: Addon, settings: ClusterSettings, isAgain: boolean): Promise<Joined> {
+  const servers = await openSessions(addon, settings);
+  try {
+    const client = `process ${process.pid}-${Date.now().toString(36)}`;
+    const sessions = servers.map(({ session }) => session);
+    const membership = new Membership(sessions, settings.name, settings.tables, client);
+    checkApart(membership, servers);
+    if (membership.makes) {
+      membership.claim(isAgain || settings.tables === 'replace').forEach((parts, i) => {
+        const { session, info } = servers[i]!;
+        const call = destroying(session, containerOf(settings, info.ops), parts);
+        if (call !== null) session.call(call);
+      });
+    }
+    return { servers, membership };
+  } catch (error) {
+    for (const { session } of servers) session.close();
+    if (!(error instanceof ServerError)) throw error;
+    throw new RuntimeError('connectCluster', 'servers that answer', described(error.message));
+  }
+}
+
+/** Where the tables of a name lie on a server. */
+function containerOf({ name }: ClusterSettings, ops: ServerInfo['ops']): string {
+  return `tfjs-embeddings${ops === 'stock' ? '-stock' : ''}/${name}`;
+}
+
+/** Throws ValueError where two addresses are one server. */
+function checkApart({ stores }: Membership, servers: readonly Connected[]): void {
+  const found = stores.map((store) => store.identity());
+  found.forEach((identity, i) => {
+    const first = found.indexOf(identity);
+    if (first === i) return;
+    const received = described(
+      `${servers[i]!.info.address}, which is the server of ps[${first}], ${servers[first]!.info.address}`,
+    );
+    throw new ValueError(`ps[${i}]`, 'another server than those before it', received);
+  });
+}
+
+const registration = new DevicesRegistration<ClusterState, Pick<ClusterState, 'host' | 'settings'>>({
   backend: BACKEND_NAME,
   start: START,
   settings: () => {
     const { settings } = connection();
     if (settings === null) throw new RuntimeError('backend', 'a cluster to run on', described('none'), START);
-    return { host: settings.host, settings, servers: [], devices: [], slots: new SlotValues(), beside: [] };
+    return { host: settings.host, settings };
   },
   make: async ({ host, settings }) => {
     const addon = clusterAddon();
-    const known = connection().servers;
-    connection().servers = null;
-    const servers = known ?? (await openSessions(addon, settings));
+    const known = connection().joined;
+    connection().joined = null;
+    // Another start without another connection makes anew what it made before.
+    const { servers, membership } = known ?? (await join(addon, settings, true));
     const exchange = new InlineExchange();
-    const client = `${process.pid}-${Date.now().toString(36)}`;
-    const isReadOnly = settings.tables === 'readOnly';
     const isHalf = settings.exchange === 'float16';
     const isAhead = settings.prefetch === 1 && servers.every(({ info }) => info.ops !== 'stock');
     const besideExchange = new InlineExchange();
     const beside: ServerDevice[] = [];
     const devices = servers.map(({ session, info: { ops, kernels } }, index) => {
       // TensorFlow's own ops on rows make a variable copy-on-read: ours would then step a copy, so they never share one.
-      const container = `tfjs-embeddings${ops === 'stock' ? '-stock' : ''}/${settings.name}`;
-      const values = ops === 'stock' ? new FilledFromHere(session) : new FilledOnServer(session, container);
-      const variables = new Variables(session, { container, mode: settings.tables, client }, values);
-      const parts = { index, session, variables, exchange, sharing: addon, kernels, isReadOnly };
+      const container = containerOf(settings, ops);
+      const values = new (ops === 'stock' ? FilledFromHere : FilledOnServer)(session, container);
+      const variables = new Variables(session, { device: index, container, membership }, values);
+      const parts = { index, session, variables, exchange, sharing: addon, kernels };
       if (ops === 'stock') return new StockDevice(parts);
       if (isAhead) beside.push(new ServerDevice({ ...parts, exchange: besideExchange, isHalf }));
       return new ServerDevice({ ...parts, isHalf });
@@ -98,10 +145,22 @@ const registration = new DevicesRegistration<ClusterState>({
       capacity: servers.map(({ info }) => info.memory),
       plannedMemory: leastOf(servers.map(({ info }) => info.memory)),
       hasHostMemory: false,
-      isShared: settings.tables !== 'create',
+      isShared: !membership.makes,
+      keepsAssigned: true,
+      checkWrites: () => {
+        if (membership.mode === 'readOnly') throw readOnlyError();
+      },
+      again: <T>(read: () => T): T => {
+        try {
+          return read();
+        } catch (error) {
+          if (!(error instanceof StaleTables)) throw error;
+          return read();
+        }
+      },
       nameOf: (device: number) => `server ${servers[device]!.info.address}`,
       afterFault:
-        'After a fault of a server no table is what it should be: await emb.cluster().reconnect() and restore(prefix) bring all of them back to a checkpoint.',
+        'await emb.cluster().reconnect() tells what became of the tables; restore(prefix) brings all of them back to a checkpoint.',
     };
     const set = { devices, exchange, addon, inlineBecause: null };
     const shown = servers.map(({ info: { address, ops, memory } }) => ({ address, ops, memory }));
@@ -116,9 +175,7 @@ const registration = new DevicesRegistration<ClusterState>({
       servers: shown,
       host: dense,
     });
-    const slots = new SlotValues();
     const machine = new Machine(form, set);
-    machine.slotMade = (slot, value) => slots.made(slot as DeviceTable, value);
     const together = (run: () => void): void => {
       for (const { session } of servers) session.hold();
       try {
@@ -129,7 +186,7 @@ const registration = new DevicesRegistration<ClusterState>({
     };
     const besideSet = { ...set, devices: beside, exchange: besideExchange };
     const ahead = isAhead ? { machine: new Machine(form, besideSet, machine), together } : null;
-    return { machine, beside: ahead, settings: { host, settings, servers, devices, slots, beside }, info };
+    return { machine, beside: ahead, settings: { host, settings, servers, devices, membership, beside }, info };
   },
 });
 
@@ -158,9 +215,9 @@ export async function connect(args: unknown): Promise<readonly Connected[]> {
     throw new RuntimeError('connectCluster', 'no running cluster', described('one'), note);
   }
   const shared = connection();
-  for (const { session } of shared.servers ?? []) session.close();
-  Object.assign(shared, { settings: null, servers: null });
-  const servers = await openSessions(addon, settings);
-  Object.assign(shared, { settings, servers });
-  return servers;
+  for (const { session } of shared.joined?.servers ?? []) session.close();
+  Object.assign(shared, { settings: null, joined: null });
+  const joined = await join(addon, settings, false);
+  Object.assign(shared, { settings, joined });
+  return joined.servers;
 }

@@ -18,6 +18,8 @@ export class ServerCall {
   private readonly ends: (() => void)[] = [];
   /** The node of the step of each table that is stepped, by the node of its values. */
   readonly steps = new Map<string, string>();
+  /** Whether it says which tables it expects. */
+  isGuarded = false;
   /** Bytes of what is fed. */
   sent = 0;
   /** Bytes of what is fetched, as far as that is known before. */

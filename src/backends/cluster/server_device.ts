@@ -1,16 +1,17 @@
 /** A device that is a TensorFlow server with our ops: a list of commands is a call, or few. */
 import { RuntimeError, described } from '../../base/errors.js';
-import { DeviceFault, type Command, type EntryAt, type ExchangedTableAt, type TableAt } from '../devices/device.js';
+import type { NodeMessage } from '../../base/protobuf/graph_messages.js';
+import type { Command, EntryAt, ExchangedTableAt, TableAt } from '../devices/device.js';
 import { DistinctIds } from '../devices/distinct_ids.js';
 import { firstOutOfRange } from '../devices/exchange/place_ids.js';
 import { Operands, useForm, type RowGradients, type UseForm } from '../devices/operands.js';
 import type { BagOptions, HostBags } from '../kernel_set.js';
 import { quantize } from '../quantize.js';
-import { CommandNodes, type TableNode } from './command_nodes.js';
-import { readOnlyError } from './read_only.js';
+import { CommandNodes } from './command_nodes.js';
 import { ServerCall } from './server_call.js';
 import { ServerError } from './server_session.js';
 import { SessionDevice, type SessionDeviceParts } from './session_device.js';
+import { ownerOf, type ServerVariable } from './variables.js';
 
 type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
 
@@ -85,10 +86,7 @@ export class ServerDevice extends SessionDevice {
 
   /** Ends when steps that are under way have ended, as tables may outlive it. */
   async close(): Promise<void> {
-    const isWell = this.fault === null;
-    this.fault ??= new DeviceFault(this.index, 'it was closed');
-    // What becomes of them nobody asks any more.
-    if (isWell) await this.session.finishLater(this).catch(() => undefined);
+    await this.leave();
     this.session.close();
     this.operands.close();
   }
@@ -104,7 +102,10 @@ export class ServerDevice extends SessionDevice {
   private add(command: Command): void {
     switch (command.op) {
       case 'allocate':
-        this.calls.push(...this.variables.allocate(command.buffer, command.part, command.fill, command.known));
+        for (const calls of this.variables.allocate(command.buffer, command.part, command.fill, command.known)) {
+          this.start();
+          this.calls.push(...calls);
+        }
         return;
       case 'free':
         return this.addCall(this.variables.free(command.buffer));
@@ -146,17 +147,37 @@ export class ServerDevice extends SessionDevice {
     return this.session.graph.once(`${key} #${use}`, make);
   }
 
-  private table(table: TableAt | ExchangedTableAt): TableNode {
-    if ('buffer' in table) return this.variables.of(table.buffer);
-    throw onlyStacks('a lookup in the exchange memory');
+  private table(table: TableAt | ExchangedTableAt): ServerVariable {
+    if (!('buffer' in table)) throw onlyStacks('a lookup in the exchange memory');
+    this.reading(table.buffer);
+    return this.variables.of(table.buffer);
+  }
+
+  /** Nodes that read a table; where others know it they ask before and after whether it is the one that is meant. */
+  private readingNodes(key: string, { gate }: ServerVariable, make: (name: string) => NodeMessage[]): string {
+    if (gate === null) return this.nodesOf(key, make);
+    return this.nodesOf(key, (name) => [...make(name), ...gate.after(name, [name])]);
+  }
+
+  private guard(call: ServerCall, n: string, { gate }: ServerVariable, node = 'still'): void {
+    if (gate === null) return;
+    gate.use(call);
+    call.target(`${n}/${node}`);
+  }
+
+  /** Starts what says that a table changes, before what changes it. */
+  private change(buffer: number): void {
+    const call = this.changing(buffer);
+    if (call !== null) this.session.start([call], this);
   }
 
   private read(command: Op<'read' | 'write'>): void {
     const { table, rows, where } = command;
     if (!('firstRow' in command)) throw onlyStacks('rows by their numbers');
     const of = this.table(table);
-    const n = this.nodesOf(`read ${of.values}`, (name) => this.nodes.read(name, of));
+    const n = this.readingNodes(`read ${of.values}`, of, (name) => this.nodes.read(name, of));
     const call = this.call(LOOKUP_BYTES);
+    this.guard(call, n, of);
     call.feed(`${n}/first`, Int32Array.of(command.firstRow), []);
     call.feed(`${n}/rows`, Int32Array.of(rows), []);
     const target = { ...where, sharedKey: null };
@@ -165,17 +186,18 @@ export class ServerDevice extends SessionDevice {
   }
 
   private write(command: Op<'read' | 'write'>): void {
-    if (this.parts.isReadOnly) throw readOnlyError();
     const { table, rows, where } = command;
     if (!('firstRow' in command)) throw onlyStacks('rows by their numbers');
-    const of = this.table(table);
-    const n = this.nodesOf(`write ${of.values}`, (name) => this.nodes.write(name, of));
+    this.change(table.buffer);
+    const of = this.variables.of(table.buffer);
+    const n = this.nodesOf(`write ${of.values}`, (name) => aloneOn(of, name, this.nodes.write(name, of)));
     const written = new Float32Array(rows * table.dim);
     this.operands.copyRows({ ...where, sharedKey: null }, rows, table.dim, written);
     const call = this.call(LOOKUP_BYTES);
     call.feed(`${n}/rows`, written, [written.length]);
     call.feed(`${n}/first`, Int32Array.of(command.firstRow), []);
     call.target(n);
+    this.guard(call, n, of, 'freed');
   }
 
   private copyShared({ sharedKey, words, at }: Op<'copyShared'>): void {
@@ -203,8 +225,9 @@ export class ServerDevice extends SessionDevice {
     const isJoint = joint !== null && joint.size + bytes <= JOINT_BYTES;
     const after = isJoint ? (joint.steps.get(of.values) ?? null) : null;
     const key = `bag ${of.values} ${keyOf(use)} after ${after}`;
-    const n = this.nodesOf(key, (name) => this.nodes.lookup(name, of, use, after));
+    const n = this.readingNodes(key, of, (name) => this.nodes.lookup(name, of, use, after));
     const call = isJoint ? joint : this.call(LOOKUP_BYTES);
+    this.guard(call, n, of);
     this.feedBags(call, n, host);
     const put = (values: Float32Array): void => {
       if (quantization !== null) quantize(values, quantization);
@@ -219,8 +242,10 @@ export class ServerDevice extends SessionDevice {
     if (host.values.length === 0) return;
     const of = this.table(table);
     const use = { options, isWeighted: true, ofRows: false };
-    const n = this.nodesOf(`weights ${of.values} ${keyOf(use)}`, (name) => this.nodes.weightsGradient(name, of, use));
+    const key = `weights ${of.values} ${keyOf(use)}`;
+    const n = this.readingNodes(key, of, (name) => this.nodes.weightsGradient(name, of, use));
     const call = this.call(LOOKUP_BYTES);
+    this.guard(call, n, of);
     this.feedUse(call, n, host, this.operands.compact(gradient, host, table.dim), table.dim);
     const into = this.parts.exchange.floats.subarray(out, out + host.values.length);
     call.fetch(n, () => undefined, into);
@@ -242,6 +267,7 @@ export class ServerDevice extends SessionDevice {
     const of = this.table(table);
     const use = useForm(entry, host);
     const n = this.nodesOf(`rows ${of.values} ${keyOf(use)}`, (name) => this.nodes.rowGradients(name, of, use));
+    of.gate?.use(call);
     this.feedUse(call, n, host, gradients, table.dim);
     call.fetch(n, (ids: Int32Array) => (rows.ids = ids));
     call.fetch(`${n}:1`, (values: Float32Array) => (rows.gradients = values));
@@ -250,19 +276,21 @@ export class ServerDevice extends SessionDevice {
 
   /** Several uses of a table make one step, over the sum of their gradients. */
   private step({ optimizer, table, slots, entries, hyper, order }: Op<'step'>): void {
-    if (this.parts.isReadOnly) throw readOnlyError();
+    this.change(table.buffer);
     if (order !== null) throw onlyStacks('a step for each occurrence');
     const parts = entries.map(({ bags }) => this.operands.bags(bags));
     const tables = [table.buffer, ...slots].map((buffer) => this.variables.of(buffer));
     const uses = entries.map((entry, i) => useForm(entry, parts[i]!));
     const key = `step ${optimizer} ${tables.map(({ values }) => values).join()} ${uses.map(keyOf).join()}`;
-    const n = this.nodesOf(key, (name) => this.nodes.step(name, optimizer, tables, uses));
+    const [of] = tables as [ServerVariable];
+    const n = this.nodesOf(key, (name) => aloneOn(of, name, this.nodes.step(name, optimizer, tables, uses)));
     const call = this.call(Infinity);
     parts.forEach((host, i) => {
       this.feedUse(call, `${n}/${i}`, host, this.operands.compact(entries[i]!.gradient, host, table.dim), table.dim);
     });
     call.feed(`${n}/hyper`, Float32Array.from(hyper), [hyper.length]);
     call.target(n);
+    this.guard(call, n, of, 'freed');
     call.steps.set(tables[0]!.values, n);
     checkSize(call.size);
   }
@@ -277,6 +305,11 @@ export class ServerDevice extends SessionDevice {
     this.feedBags(call, n, host);
     call.feed(`${n}/gradient`, gradient, [host.rowSplits.length - 1, dim], this.parts.isHalf);
   }
+}
+
+/** Where others know a table, what changes it runs alone on it. */
+function aloneOn({ gate, known }: ServerVariable, name: string, nodes: NodeMessage[]): NodeMessage[] {
+  return gate === null ? nodes : gate.alone(name, ownerOf(known!), nodes);
 }
 
 function keyOf({ options, isWeighted, ofRows }: UseForm): string {

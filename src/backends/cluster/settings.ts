@@ -3,7 +3,7 @@ import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { readOptions } from '../../base/options.js';
 import { hostName } from '../devices/host/derived_backend.js';
 import { environmentVariable } from '../registry.js';
-import { TABLES_MODES, type TablesMode } from './variables.js';
+import { TABLES_MODES, type TablesMode } from './record/membership.js';
 
 export const BACKEND_NAME = 'tf-cluster';
 
@@ -14,7 +14,10 @@ export interface ConnectClusterArgs {
   job?: string | undefined;
   /** Clients of one name share tables, others see none of them; 'tfjs-embeddings' by default. Letters, digits, dots, dashes. */
   name?: string | undefined;
-  /** Whether tables are made (default), attached to as others made them, or attached to for lookups alone. */
+  /**
+   * Whether tables are made (default), made in place of those that are there, attached to as others made them, or attached
+   * to for lookups alone.
+   */
   tables?: TablesMode | undefined;
   /** Milliseconds that a call of a server may take; 30,000 by default. */
   timeoutMs?: number | undefined;

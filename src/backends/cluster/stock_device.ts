@@ -2,20 +2,21 @@
  * A device that is a TensorFlow server without our ops: the rows that a command needs come here, and go back where they
  * are changed. Slower, as rows travel; steps of several clients at the same time would lose updates.
  */
+import type { NodeMessage } from '../../base/protobuf/graph_messages.js';
 import type { FilledPart } from '../counter_random.js';
-import { DeviceFault, type BagsAt, type Command } from '../devices/device.js';
+import type { BagsAt, Command } from '../devices/device.js';
 import { DeviceProgram } from '../devices/device_program.js';
 import { Operands, type PartOfBags } from '../devices/operands.js';
 import { fillPart, type Fill } from '../fill.js';
 import { kernelSet } from '../registry.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { UPDATES } from '../../rules/rules.js';
-import { readOnlyError } from './read_only.js';
+import { madeOnce } from './made_once.js';
 import { ServerCall } from './server_call.js';
 import { attribute, constant, FLOAT, INT32, node, OF_FLOATS, placeholder } from './server_graph.js';
 import type { ServerSession } from './server_session.js';
 import { SessionDevice, type SessionDeviceParts } from './session_device.js';
-import type { ServerVariable, VariableValues } from './variables.js';
+import { ownerOf, type CallGroups, type ServerVariable, type VariableValues } from './variables.js';
 
 /** Floats of one message with rows. */
 const MESSAGE_FLOATS = 2 ** 20;
@@ -31,11 +32,15 @@ class Rows {
   read(variables: readonly ServerVariable[], rows: Int32Array): Float32Array[] {
     const call = new ServerCall();
     const found = variables.map((): Float32Array => new Float32Array(0));
-    variables.forEach(({ node: n, columns }, i) => {
+    variables.forEach(({ node: n, columns, gate }, i) => {
       const read = this.session.graph.once(`gather ${n}`, (m) => [
         placeholder(`${m}/rows`, INT32),
-        node(m, 'ResourceGather', [n, `${m}/rows`], OF_ROWS),
+        ...(gate === null ? [] : [gate.before(m)]),
+        node(m, 'ResourceGather', [n, `${m}/rows`, ...(gate === null ? [] : [`^${m}/open`])], OF_ROWS),
+        ...(gate?.after(m, [m]) ?? []),
       ]);
+      gate?.use(call);
+      if (gate !== null) call.target(`${read}/still`);
       call.feed(`${read}/rows`, rows, [rows.length]);
       call.fetch(read, (values: Float32Array) => (found[i] = values), new Float32Array(rows.length * columns));
     });
@@ -44,12 +49,18 @@ class Rows {
   }
 
   /** The call that writes some rows of a variable. */
-  write(call: ServerCall, { node: n, columns }: ServerVariable, rows: Int32Array, values: Float32Array): void {
-    const write = this.session.graph.once(`scatter ${n}`, (m) => [
-      placeholder(`${m}/rows`, INT32),
-      placeholder(`${m}/values`, FLOAT),
-      node(m, 'ResourceScatterUpdate', [n, `${m}/rows`, `${m}/values`], OF_ROWS),
-    ]);
+  write(call: ServerCall, variable: ServerVariable, rows: Int32Array, values: Float32Array): void {
+    const { node: n, columns, gate, known } = variable;
+    const write = this.session.graph.once(`scatter ${n}`, (m) => {
+      const nodes = [
+        placeholder(`${m}/rows`, INT32),
+        placeholder(`${m}/values`, FLOAT),
+        node(m, 'ResourceScatterUpdate', [n, `${m}/rows`, `${m}/values`], OF_ROWS),
+      ];
+      return gate === null ? nodes : gate.alone(m, ownerOf(known!), nodes);
+    });
+    gate?.use(call);
+    if (gate !== null) call.target(`${write}/freed`);
     call.feed(`${write}/rows`, rows, [rows.length]);
     call.feed(`${write}/values`, values, [rows.length, columns]);
     call.target(write);
@@ -58,37 +69,49 @@ class Rows {
 
 /** First values that are made here and sent. */
 export class FilledFromHere implements VariableValues {
-  private readonly rows: Rows;
+  constructor(
+    private readonly session: ServerSession,
+    private readonly container: string,
+  ) {}
 
-  constructor(private readonly session: ServerSession) {
-    this.rows = new Rows(session);
-  }
-
-  fill(variable: ServerVariable, part: FilledPart, fill: Fill): ServerCall[] {
+  *fill(variable: ServerVariable, part: FilledPart, fill: Fill, isOnce: boolean): CallGroups {
     const { node: n, rows, columns } = variable;
-    const zeros = this.session.graph.once(`zeros ${n}`, (m) => [
-      constant(`${m}/shape`, INT32, [2], Int32Array.of(rows, columns)),
-      constant(`${m}/zero`, FLOAT, [], new Float32Array(1)),
-      node(`${m}/values`, 'Fill', [`${m}/shape`, `${m}/zero`], {
-        T: attribute.type(FLOAT),
-        index_type: attribute.type(INT32),
-      }),
-      node(m, 'AssignVariableOp', [n, `${m}/values`], OF_FLOATS),
+    if (fill.kind === 'constant') return yield [this.constant(variable, fill.value, isOnce)];
+    yield [this.constant(variable, 0, isOnce)];
+    const m = this.session.graph.once(`fill ${n}`, (name) => [
+      placeholder(`${name}/rows`, INT32),
+      placeholder(`${name}/values`, FLOAT),
+      node(name, 'ResourceScatterUpdate', [n, `${name}/rows`, `${name}/values`], OF_ROWS),
     ]);
-    const first = new ServerCall();
-    first.target(zeros);
-    if (fill.kind === 'constant' && Object.is(fill.value, 0)) return [first];
-    this.session.call(first);
     const most = Math.max(1, Math.floor(MESSAGE_FLOATS / columns));
     for (let from = 0; from < rows; from += most) {
       const count = Math.min(most, rows - from);
       const values = new Float32Array(count * columns);
       fillPart(values, { ...part, firstRow: part.firstRow + part.rowStep * from, rows: count }, fill);
       const call = new ServerCall();
-      this.rows.write(call, variable, rangeOf(from, count), values);
-      this.session.call(call);
+      call.feed(`${m}/rows`, rangeOf(from, count), [count]);
+      call.feed(`${m}/values`, values, [count, columns]);
+      call.target(m);
+      yield [call];
     }
-    return [];
+  }
+
+  /** All numbers are one. */
+  private constant(variable: ServerVariable, value: number, isOnce: boolean): ServerCall {
+    const { node: n, rows, columns } = variable;
+    const filled = (of: string, shape: string, m: string): NodeMessage =>
+      node(of, 'Fill', [shape, `${m}/value`], { T: attribute.type(FLOAT), index_type: attribute.type(INT32) });
+    const m = this.session.graph.once(`constant ${n}`, (name) => [
+      constant(`${name}/shape`, INT32, [2], Int32Array.of(rows, columns)),
+      placeholder(`${name}/value`, FLOAT),
+      filled(`${name}/values`, `${name}/shape`, name),
+      node(name, 'AssignVariableOp', [n, `${name}/values`], OF_FLOATS),
+      ...madeOnce(variable, this.container, name, (of, shape) => filled(of, shape, name)),
+    ]);
+    const call = new ServerCall();
+    call.feed(`${m}/value`, Float32Array.of(value), []);
+    call.target(isOnce ? `${m}/once` : m);
+    return call;
   }
 
   copy({ node: n }: ServerVariable, from: ServerVariable): ServerCall {
@@ -141,19 +164,18 @@ export class StockDevice extends SessionDevice {
     this.checkFault();
   }
 
-  close(): Promise<void> {
-    this.fault ??= new DeviceFault(this.index, 'it was closed');
+  async close(): Promise<void> {
+    await this.leave();
     this.session.close();
     this.program.close();
-    return Promise.resolve();
   }
 
   private run(command: Command): void {
-    const { variables, session, isReadOnly } = this.parts;
+    const { variables, session } = this.parts;
     switch (command.op) {
       case 'allocate':
-        for (const call of variables.allocate(command.buffer, command.part, command.fill, command.known)) {
-          session.call(call);
+        for (const calls of variables.allocate(command.buffer, command.part, command.fill, command.known)) {
+          for (const call of calls) session.call(call);
         }
         return;
       case 'free': {
@@ -167,8 +189,9 @@ export class StockDevice extends SessionDevice {
         return this.program.run(command);
       case 'read':
       case 'write': {
-        if (command.op === 'write' && isReadOnly) throw readOnlyError();
         const { rows, table } = command;
+        if (command.op === 'read') this.reading(table.buffer);
+        else this.changed(table.buffer);
         const first =
           'firstRow' in command
             ? rangeOf(command.firstRow, rows)
@@ -186,12 +209,17 @@ export class StockDevice extends SessionDevice {
       case 'rowGradients':
         return this.rowGradients(command);
       case 'step': {
-        if (isReadOnly) throw readOnlyError();
+        this.changed(command.table.buffer);
         const bags = command.entries.map((entry) => entry.bags);
         this.onRows(command, command.table.buffer, command.slots, bags, movesIdleRows(command));
         return;
       }
     }
+  }
+
+  private changed(buffer: number): void {
+    const call = this.changing(buffer);
+    if (call !== null) this.session.call(call);
   }
 
   /** Runs a command on the rows of its ids, or on all of them; returns their numbers. */
@@ -202,6 +230,7 @@ export class StockDevice extends SessionDevice {
     bags: readonly BagsAt[],
     needsAll: boolean,
   ): Int32Array {
+    this.reading(buffer);
     const { rows } = this.parts.variables.of(buffer);
     const ids = needsAll ? rangeOf(0, rows) : this.idsOf(bags, rows);
     const local = { ...command, table: { ...command.table, rows: ids.length } } as Command;

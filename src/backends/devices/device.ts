@@ -97,8 +97,14 @@ export interface EntryAt {
 export interface BufferName {
   /** Of the table or slot, and of the part of it. */
   readonly name: string;
-  /** Where others were to make it, and have not: whether it is made now. */
-  readonly isMadeLate: boolean;
+  /** The table or slot. */
+  readonly table: string;
+  /** The table that it is a slot of; null: it is a table. */
+  readonly slotOf: string | null;
+  /** Of the whole table or slot. */
+  readonly columns: number;
+  /** Each device has a copy of it. */
+  readonly isCopy: boolean;
 }
 
 export type Command =

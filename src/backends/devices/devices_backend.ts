@@ -29,6 +29,7 @@ import type { DeviceTensors, TensorValues } from './host/shared_tensors.js';
 import { type DerivedBackend, PooledRoom } from './host/derived_backend.js';
 import { IdReader, allRows, type LookupIds, isSplitByColumns } from './exchange/place_ids.js';
 import { lookUpAll, type DeviceStackLookup, type HostLookup } from './exchange/pooled_lookup.js';
+import { AssignedTables } from './assigned_tables.js';
 import { LookAhead, type DevicesBeside, type LookAheadHost } from './look_ahead.js';
 import type { Machine } from './machine/machine.js';
 import {
@@ -68,6 +69,7 @@ export class DevicesBackend implements Devices, Tables {
   private readonly bags: IdReader;
   private readonly lookAhead: LookAhead | null;
   private readonly followed = new Map<object, FollowedPlan>();
+  private readonly assigned: AssignedTables;
 
   constructor(
     readonly machine: Machine,
@@ -79,6 +81,12 @@ export class DevicesBackend implements Devices, Tables {
     beside: DevicesBeside | null = null,
   ) {
     this.bags = new IdReader(derived.reader, machine.exchange);
+    this.assigned = new AssignedTables({
+      tableOf: (variable) => this.deviceTable(variable),
+      check: () => machine.form.checkWrites(),
+      later: () => this.assignedLater(),
+    });
+    tensors.afterDisposal = () => this.assigned.sweep();
     this.lookAhead = beside === null ? null : new LookAhead(beside, this.lookAheadHost());
   }
 
@@ -114,6 +122,10 @@ export class DevicesBackend implements Devices, Tables {
     return this.machine.count;
   }
 
+  get joins(): boolean {
+    return this.machine.form.isShared;
+  }
+
   get deviceMemory(): number | null {
     return this.machine.form.plannedMemory;
   }
@@ -142,12 +154,11 @@ export class DevicesBackend implements Devices, Tables {
     const owner = this.deviceTable(table)!;
     const layout = slotLayout(owner.layout, columnsOf(shape));
     const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const, owner: owner.owner };
-    const slot = DeviceTable.make(this.machine, form, { kind: 'constant', value }, 'made late');
+    const slot = DeviceTable.make(this.machine, form, { kind: 'constant', value });
     const tensor = this.tensorOf(slot);
     const variable = tf.variable(tensor, false);
     tensor.dispose();
     this.remember(variable, form);
-    this.machine.slotMade(slot, value);
     return variable;
   }
 
@@ -155,6 +166,7 @@ export class DevicesBackend implements Devices, Tables {
     // Packed rows lie in the memory of the host.
     if (packedForm(variable) !== undefined) return;
     if (where.like !== undefined) this.place(where.like);
+    this.settle(variable);
     const known = this.deviceTable(variable);
     const owner = where.like === undefined ? null : this.deviceTable(where.like);
     const given = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
@@ -166,19 +178,51 @@ export class DevicesBackend implements Devices, Tables {
     const role = where.like === undefined ? (known?.role ?? 'tables') : 'slots';
     const ofTable = owner?.owner ?? known?.owner ?? this.owners.get(variable) ?? {};
     const form: TableForm = { name, shape: variable.shape, layout, role, owner: ofTable };
+    // What others have made has its values already; what comes later, and slots that users give, count.
+    const isJoined = this.machine.form.isShared && before === undefined && where.like === undefined;
     this.remember(variable, form);
     if (known !== null && sameLayout(known.layout, layout)) return;
     const table = DeviceTable.make(this.machine, form, ZEROS);
     try {
       if (known !== null) table.copyRows(known);
-      // What others have made has its values already.
-      else if (!this.machine.form.isShared) table.write(0, this.localValues(variable));
+      else if (!isJoined) table.write(0, this.localValues(variable));
     } catch (error) {
       table.free();
       throw error;
     }
     this.assign(variable, table);
-    if (known === null && where.like !== undefined && where.name === undefined) this.machine.slotMade(table, null);
+  }
+
+  /** Others see what was assigned, without another use of the table here. */
+  private assignedLater(): void {
+    try {
+      if (!this.machine.isFaulty) this.placeAssigned();
+    } catch {
+      // Nobody asked here: a reader is told at its next use, and so are those whose devices have failed.
+    }
+  }
+
+  /** Brings values that were assigned to variables to their tables. */
+  placeAssigned(): void {
+    for (const variable of this.assigned.variables()) this.place(variable);
+  }
+
+  /** Where a variable got other values its table takes them where it lies. */
+  private settle(variable: tf.Variable): void {
+    const kept = this.assigned.take(variable);
+    if (kept === null) return;
+    // A table that got more rows is another one.
+    if (!tf.util.arraysEqual([...kept.shape], variable.shape)) return kept.free();
+    const given = this.deviceTable(variable);
+    try {
+      if (given === null) kept.write(0, this.localValues(variable));
+      else kept.copyRows(given);
+    } catch (error) {
+      // The variable is what the table is, whoever asks next.
+      this.assign(variable, kept);
+      throw error;
+    }
+    this.assign(variable, kept);
   }
 
   layoutOf(variable: tf.Tensor): TableLayout | null {
@@ -222,6 +266,10 @@ export class DevicesBackend implements Devices, Tables {
   }
 
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
+    return this.machine.form.again(() => this.lookUpOnce(lookups));
+  }
+
+  private lookUpOnce(lookups: readonly Lookup[]): LookedUp[] {
     this.machine.settle();
     const begun = this.lookAhead?.take(lookups) ?? null;
     if (begun !== null) return begun;
@@ -450,7 +498,7 @@ export class DevicesBackend implements Devices, Tables {
 
   private assign(variable: tf.Variable, table: DeviceTable): void {
     const tensor = this.tensorOf(table);
-    variable.assign(tensor);
+    this.assigned.without(() => variable.assign(tensor));
     tensor.dispose();
   }
 
@@ -460,6 +508,7 @@ export class DevicesBackend implements Devices, Tables {
   }
 
   private remember(variable: tf.Variable, { layout, name, owner }: TableForm): void {
+    if (this.machine.form.keepsAssigned) this.assigned.watch(variable);
     this.places.set(variable, layout);
     this.names.set(variable, name);
     this.owners.set(variable, owner);

@@ -24,36 +24,36 @@ export interface Made<Settings> {
 }
 
 /** A kind of devices. */
-export interface DeviceKind<Settings> {
+export interface DeviceKind<Settings, Start = Settings> {
   /** The backend's name. */
   readonly backend: string;
   /** How it is started, as a sentence. */
   readonly start: string;
   /** What is in force when a start begins; throws where nothing can be started. */
-  settings(): Settings & { readonly host: string | null };
-  make(settings: Settings): Promise<Made<Settings>>;
+  settings(): Start & { readonly host: string | null };
+  make(settings: Start): Promise<Made<Settings>>;
 }
 
 export type Running<Settings> = RunningDevices & { readonly settings: Settings };
 
 /** A start that is under way; a removal forgets it. */
-interface Start {
+interface StartUnderWay {
   backend: Promise<tf.KernelBackend>;
 }
 
 interface Life<Settings> {
   running: Running<Settings> | null;
-  starting: Start | null;
+  starting: StartUnderWay | null;
 }
 
 /** Below every other backend: tfjs never chooses it by itself. */
 const PRIORITY = -1;
 
-export class DevicesRegistration<Settings> {
+export class DevicesRegistration<Settings, Start = Settings> {
   /** What kernels hold, which stay when devices go: a function made beside these would keep them. */
   private readonly now = (): Running<Settings> => this.current();
 
-  constructor(private readonly kind: DeviceKind<Settings>) {}
+  constructor(private readonly kind: DeviceKind<Settings, Start>) {}
 
   /** What runs, or null. */
   get running(): Running<Settings> | null {
@@ -120,7 +120,7 @@ export class DevicesRegistration<Settings> {
     const { life } = this;
     if (life.running !== null) return life.running.backend;
     if (life.starting !== null) return life.starting.backend;
-    const own = {} as Start;
+    const own = {} as StartUnderWay;
     const isWanted = (): boolean => life.starting === own;
     life.starting = own;
     own.backend = this.build(isWanted).finally(() => {

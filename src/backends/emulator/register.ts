@@ -23,6 +23,9 @@ const registration = new DevicesRegistration<EmulatorSettings>({
       plannedMemory: null,
       hasHostMemory: true,
       isShared: false,
+      keepsAssigned: false,
+      checkWrites: () => undefined,
+      again: <T>(read: () => T): T => read(),
       nameOf: (device: number) => `device ${device}`,
       afterFault: `Tables on the devices are lost. tf.removeBackend('${BACKEND_NAME}') and tf.setBackend start new devices.`,
     };

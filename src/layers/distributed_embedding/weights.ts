@@ -77,12 +77,12 @@ class PlacedTable implements TableHolder {
     const isOwn = initializer === this.table.initializer;
     const seeded = withSeed(initializer, this.seed);
     const fill = isOwn ? fillOf(initializer, this.toFill, this.seed) : null;
-    // Others than known ones run on the host; devices then get their rows.
-    const isWritten = isOwn && fill === null && devices !== null;
+    // Others than known ones run on the host; devices then get their rows, unless tables are there that others made.
+    const isWritten = isOwn && fill === null && devices?.joins === false;
     const first =
       fill !== null
         ? this.#filled(fill)
-        : isWritten
+        : isOwn && devices !== null
           ? this.#filled(ZEROS)
           : isOwn
             ? appliedInitializer(this.toFill, seeded)

@@ -2,11 +2,11 @@
 import { rowsAtOnce } from '../../../base/row_blocks.js';
 import { addedChecksums, checksumOf, NO_ELEMENTS, type Checksum } from '../../table_checksum.js';
 import type { DeltaPart, TableDelta } from '../../table_delta.js';
-import type { DeviceTable } from '../../devices/machine/device_table.js';
 import type { RunningCluster } from '../register.js';
 import { ServerCall } from '../server_call.js';
+import type { ServerVariable } from '../variables.js';
 import { attribute, constant, INT32, node, OF_FLOATS, placeholder } from '../server_graph.js';
-import { currentTables } from './current_tables.js';
+import { currentTables, type StoredTable } from './current_tables.js';
 import { checked, savedTables } from './restore.js';
 import { collecting, feedRows, rowNodes, tensorOf, type SavedAt, type SavedTensor, type Target } from './saved_rows.js';
 import { Progress, ServerFailure, workLater, type Round, type Rounds, type WorkOptions } from './server_work.js';
@@ -29,14 +29,15 @@ export async function deltas(cluster: RunningCluster, since: string, options: Wo
   const { machine, settings } = cluster;
   machine.finish(); // Throws where tables do not count.
   const manifest = await savedTables(cluster, since, options, 'since');
-  const tables = currentTables(machine).map(({ table }) => table);
-  const found = new Map<DeviceTable, Compared[]>(tables.map((table) => [table, []]));
+  const tables = (await currentTables(cluster, options)).map(({ table }) => table);
+  for (const { name } of tables) settings.membership.admit(name);
+  const found = new Map<StoredTable, Compared[]>(tables.map((table) => [table, []]));
   const sources = tables.map((table) => {
     const saved = checked(table, manifest.get(table.name), manifest, since, 'since');
     return [table, { prefix: since, saved }] as const;
   });
   const numbers = tables.reduce((sum, { layout: { rows, columns } }) => sum + rows * columns, 0);
-  const work = settings.devices.map(({ session, variables }, device): Rounds => {
+  const work = settings.devices.map(({ session }, device): Rounds => {
     const isStock = settings.servers[device]!.info.ops === 'stock';
     return (function* () {
       for (const [table, source] of sources) {
@@ -45,7 +46,7 @@ export async function deltas(cluster: RunningCluster, since: string, options: Wo
         for (const place of (kind === 'replicated' ? shards.slice(0, 1) : shards).keys()) {
           const shard = shards[place]!;
           if (shard.device !== device) continue;
-          const target = { session, isStock, variable: variables.of(table.buffer(place)), shard };
+          const target = { session, isStock, variable: table.variables[place]!, shard };
           yield* comparing(target, source, (part) => found.get(table)!.push(part));
         }
       }
@@ -60,7 +61,7 @@ export async function deltas(cluster: RunningCluster, since: string, options: Wo
   return tables.map((table) => deltaOf(table, found.get(table)!));
 }
 
-function deltaOf({ name, layout: { rows, columns } }: DeviceTable, found: readonly Compared[]): TableDelta {
+function deltaOf({ name, layout: { rows, columns } }: StoredTable, found: readonly Compared[]): TableDelta {
   const parts = found
     .filter(({ ids }) => ids.length > 0)
     .map(({ firstColumn, ids, values }) => ({ firstColumn, ids, values }))
@@ -108,9 +109,11 @@ function compareThere(target: Target, prefix: string, tensor: SavedTensor, block
       node(m, 'EmbeddingChangedRows', [`${m}/now`, base]),
       node(`${m}/sum`, 'EmbeddingChecksum', [`${m}/now`, `${m}/part`]),
       node(`${m}/base_sum`, 'EmbeddingChecksum', [base, `${m}/part`]),
+      ...(variable.gate?.after(m, [`${m}/now`]) ?? []),
     ];
   });
   const call = new ServerCall();
+  guard(call, n, variable);
   feedRows(call, `${n}/saved`, prefix, tensor, block, shard.columns);
   call.feed(`${n}/first`, Int32Array.of(block.first), []);
   call.feed(`${n}/count`, Int32Array.of(block.count), []);
@@ -164,9 +167,13 @@ function currentRows(
 ): ServerCall {
   const n = session.graph.once(`read rows of ${variable.node}`, (m) => {
     const feeds = ['first', 'count'].map((feed) => placeholder(`${m}/${feed}`, INT32));
-    if (!isStock) return [...feeds, node(m, 'EmbeddingReadRows', [variable.values, `${m}/first`, `${m}/count`])];
+    const still = variable.gate?.after(m, [m]) ?? [];
+    if (!isStock) {
+      return [...feeds, node(m, 'EmbeddingReadRows', [variable.values, `${m}/first`, `${m}/count`]), ...still];
+    }
     return [
       ...feeds,
+      ...still,
       constant(`${m}/one`, INT32, [], Int32Array.of(1)),
       node(`${m}/end`, 'AddV2', [`${m}/first`, `${m}/count`], { T: attribute.type(INT32) }),
       node(`${m}/ids`, 'Range', [`${m}/first`, `${m}/end`, `${m}/one`], { Tidx: attribute.type(INT32) }),
@@ -174,10 +181,18 @@ function currentRows(
     ];
   });
   const call = new ServerCall();
+  guard(call, n, variable);
   call.feed(`${n}/first`, Int32Array.of(first), []);
   call.feed(`${n}/count`, Int32Array.of(count), []);
   call.fetch(n, take);
   return call;
+}
+
+/** The table is the one that was meant, also when its rows have been read. */
+function guard(call: ServerCall, n: string, { gate }: ServerVariable): void {
+  if (gate === null) return;
+  gate.use(call);
+  call.target(`${n}/still`);
 }
 
 /** The rows whose bits differ. */

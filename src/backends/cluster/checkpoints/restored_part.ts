@@ -3,7 +3,7 @@ import { rowsAtOnce } from '../../../base/row_blocks.js';
 import { ServerCall } from '../server_call.js';
 import { attribute, constant, FLOAT, INT32, node, OF_FLOATS, placeholder } from '../server_graph.js';
 import type { NodeMessage } from '../../../base/protobuf/graph_messages.js';
-import type { ServerVariable } from '../variables.js';
+import { ownerOf, type ServerVariable } from '../variables.js';
 import { collecting, feedRows, rowNodes, tensorOf, type SavedAt, type SavedTensor, type Target } from './saved_rows.js';
 import type { Round, Rounds } from './server_work.js';
 import { blocksOf, type Block } from './slices.js';
@@ -36,7 +36,13 @@ function weightOf(blocks: readonly Block[], { columns }: ServerVariable): number
 }
 
 /** The nodes that write `values` into rows of the variable from `first` on, in place: others hold it. */
-function writing(m: string, { variable, isStock }: Target, values: string): NodeMessage[] {
+function writing(m: string, target: Target, values: string): NodeMessage[] {
+  const { gate, known } = target.variable;
+  const nodes = writingNodes(m, target, values);
+  return gate === null ? nodes : gate.alone(m, ownerOf(known!), nodes);
+}
+
+function writingNodes(m: string, { variable, isStock }: Target, values: string): NodeMessage[] {
   const { node: n, columns } = variable;
   const first = placeholder(`${m}/first`, INT32);
   const form = Int32Array.from(isStock ? [-1, columns] : [-1]);
@@ -57,7 +63,11 @@ function writing(m: string, { variable, isStock }: Target, values: string): Node
   ];
 }
 
-function feedPlace(call: ServerCall, n: string, { isStock }: Target, { first, count }: Block): void {
+function feedPlace(call: ServerCall, n: string, { isStock, variable }: Target, { first, count }: Block): void {
+  if (variable.gate !== null) {
+    variable.gate.use(call);
+    call.target(`${n}/freed`);
+  }
   call.feed(`${n}/first`, Int32Array.of(first), []);
   if (isStock) call.feed(`${n}/end`, Int32Array.of(first + count), []);
   call.target(n);

@@ -1,11 +1,10 @@
 /** Tables and slots into a checkpoint: each server writes what it holds, then one of them joins the parts. */
 import type { RuntimeError } from '../../../base/errors.js';
-import type { DeviceTable } from '../../devices/machine/device_table.js';
 import type { RunningCluster } from '../register.js';
 import { ServerCall } from '../server_call.js';
 import { attribute, constant, FLOAT, INT32, node, placeholder, STRING, type ServerGraph } from '../server_graph.js';
 import type { ServerVariable } from '../variables.js';
-import { currentTables, type TableGroup } from './current_tables.js';
+import { currentTables, type StoredTable, type TableGroup } from './current_tables.js';
 import { MANIFEST, moduloOf, pieceName, writeManifest, type SavedTable } from './manifest.js';
 import { oneCall, Progress, ServerFailure, workLater, type Round, type WorkOptions } from './server_work.js';
 import { blocksOf, sliceText, type Block } from './slices.js';
@@ -32,7 +31,8 @@ interface Part {
 /** Writes all tables and slots. Returns what it wrote. */
 export async function save(cluster: RunningCluster, prefix: string, options: WorkOptions): Promise<SavedTable[]> {
   cluster.machine.finish(); // Throws where tables do not count.
-  const groups = currentTables(cluster.machine);
+  const groups = await currentTables(cluster, options);
+  for (const { table } of groups) cluster.settings.membership.admit(table.name);
   const saved = groups.flatMap(savedTables);
   const parts = groups.flatMap((group) => partsOf(cluster, group));
   const names = Array.from({ length: parts.length + 1 }, (_, i) => `${prefix}_temp/${i}`);
@@ -58,7 +58,7 @@ function failed(error: ServerFailure, prefix: string): RuntimeError {
 }
 
 function savedTables({ table, slots }: TableGroup): SavedTable[] {
-  const form = ({ name, layout }: DeviceTable, slotOf: string | null): SavedTable => {
+  const form = ({ name, layout }: StoredTable, slotOf: string | null): SavedTable => {
     return { name, rows: layout.rows, columns: layout.columns, slotOf, modulo: moduloOf(layout) };
   };
   return [form(table, null), ...slots.map((slot) => form(slot, table.name))];
@@ -66,20 +66,19 @@ function savedTables({ table, slots }: TableGroup): SavedTable[] {
 
 /** The part of a group on each server that holds some of it. */
 function partsOf({ settings }: RunningCluster, { table, slots }: TableGroup): Part[] {
-  return settings.devices.flatMap(({ variables }, device) => {
+  return settings.devices.flatMap((_, device) => {
     const pieces = [table, ...slots].flatMap((each) => {
       const { shards, kind } = each.layout;
       // One of several copies is enough.
       const places = [...(kind === 'replicated' ? shards.slice(0, 1) : shards).keys()];
-      return places
-        .filter((place) => shards[place]!.device === device)
-        .map((place) => pieceOf(each, place, variables.of(each.buffer(place))));
+      return places.filter((place) => shards[place]!.device === device).map((place) => pieceOf(each, place));
     });
     return pieces.length === 0 ? [] : [{ device, pieces }];
   });
 }
 
-function pieceOf({ name, layout }: DeviceTable, place: number, variable: ServerVariable): Piece {
+function pieceOf({ name, layout, variables }: StoredTable, place: number): Piece {
+  const variable = variables[place]!;
   const { rows, columns } = layout.shards[place]!;
   const isSlice = rows.step === 1;
   const size = { rows: isSlice ? layout.rows : rows.count, columns: layout.columns };
@@ -109,6 +108,11 @@ function partCall({ settings }: RunningCluster, { device, pieces }: Part, prefix
   call.feed(`${n}/names`, names, [names.length]);
   call.feed(`${n}/slices`, slices, [slices.length]);
   call.target(n);
+  const [{ variable }] = pieces as [Piece];
+  if (variable.gate !== null) {
+    variable.gate.use(call);
+    call.target(`${n}/still`);
+  }
   return call;
 }
 
@@ -146,6 +150,7 @@ function savingNodes(graph: ServerGraph, pieces: readonly Piece[], isStock: bool
       node(m, 'SaveV2', [`${m}/prefix`, `${m}/names`, `${m}/slices`, ...written], {
         dtypes: attribute.types(written.map(() => FLOAT)),
       }),
+      ...(variables[0]!.gate?.after(m, [m]) ?? []),
     ];
   });
 }

@@ -36,7 +36,7 @@ export class ServerFailure extends Error {
   }
 }
 
-function failureOf(error: unknown, { machine }: RunningCluster, device: number): unknown {
+export function failureOf(error: unknown, { machine }: RunningCluster, device: number): unknown {
   return error instanceof ServerError ? new ServerFailure(machine.form.nameOf(device), error) : error;
 }
 
@@ -78,21 +78,6 @@ export async function workLater(
   );
   const failed = ends.find((end) => end.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
-}
-
-/** The same while JavaScript waits. */
-export function workNow(cluster: RunningCluster, work: readonly Rounds[], timeoutMs: number): void {
-  work.forEach((rounds, device) => {
-    const { session } = cluster.settings.devices[device]!;
-    try {
-      for (const { calls } of rounds) {
-        session.start(calls, rounds, timeoutMs);
-        session.finish(rounds);
-      }
-    } catch (error) {
-      throw failureOf(error, cluster, device);
-    }
-  });
 }
 
 /** One call of one server. */

@@ -292,6 +292,7 @@ export function deriveBackend(
       if (tensors.get(dataId) !== undefined) return tensors.drop(dataId, force ?? false);
       const isGone = super.disposeData(dataId, force);
       if (!isGone) return false;
+      tensors.afterDisposal();
       pooled.forget(dataId);
       columns?.forget(dataId);
       return true;

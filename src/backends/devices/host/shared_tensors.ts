@@ -101,6 +101,8 @@ export class DeviceTensors {
     table.free();
   });
   private count = 0;
+  /** Called when data on the host are gone. */
+  afterDisposal: () => void = () => undefined;
 
   /** Number of tables, and of other tensors on the devices. */
   get size(): number {

@@ -10,8 +10,8 @@ const BYTES = 4;
 /** Words that one round of reading or writing moves. */
 const ROUND_WORDS = 2 ** 20;
 
-/** `made late`: where others were to make it and have not, it is made; `passing`: for a call, unknown to others. */
-type TableUse = 'kept' | 'made late' | 'passing';
+/** `passing`: for a call, unknown to others. */
+type TableUse = 'kept' | 'passing';
 
 export type TableForm = Pick<DeviceTable, 'name' | 'shape' | 'layout' | 'role' | 'owner'>;
 
@@ -72,10 +72,12 @@ export class DeviceTable {
   }
 
   /** The table's name, and which rows and columns of it a shard has: another cut has other names. */
-  private known({ rows, columns }: LayoutShard, use: TableUse): { readonly known?: BufferName } {
+  private known(shard: LayoutShard, use: TableUse): { readonly known?: BufferName } {
     if (use === 'passing') return {};
-    const name = `${this.name}/rows${rows.first}+${rows.step}x${rows.count}/columns${columns.join('-')}`;
-    return { known: { name, isMadeLate: use === 'made late' } };
+    const { name: table, role, layout } = this;
+    const name = partName(table, shard);
+    const slotOf = role === 'slots' ? table.slice(0, table.lastIndexOf('/')) : null;
+    return { known: { name, table, slotOf, columns: layout.columns, isCopy: layout.kind === 'replicated' } };
   }
 
   get form(): TableForm {
@@ -200,7 +202,12 @@ export class DeviceTable {
   }
 }
 
-function widthOf({ columns }: LayoutShard): number {
+/** What others know the part of a table by. */
+export function partName(table: string, { rows, columns }: LayoutShard): string {
+  return `${table}/rows${rows.first}+${rows.step}x${rows.count}/columns${columns.join('-')}`;
+}
+
+export function widthOf({ columns }: LayoutShard): number {
   return columns[1] - columns[0];
 }
 

@@ -27,6 +27,12 @@ export interface MachineForm {
   readonly hasHostMemory: boolean;
   /** Whether tables were made by others, with values that count. */
   readonly isShared: boolean;
+  /** Whether a table to which other values are assigned takes them where it lies, as others know its place. */
+  readonly keepsAssigned: boolean;
+  /** Throws where tables must not be written. */
+  checkWrites(): void;
+  /** Runs what reads tables; once more where they turn out to be others than those that were known. */
+  again<T>(read: () => T): T;
   /** How errors name a device. */
   nameOf(device: number): string;
   /** What brings devices back after a fault, as a sentence. */
@@ -42,11 +48,6 @@ export class Machine {
   readonly exchange: HostExchange;
   /** Called before what the exchange memory holds is lost. */
   beforeExchange: () => void = () => undefined;
-  /**
-   * Called when a slot has come to the devices, filled with a number, or with values that it had elsewhere (null); not
-   * where a user gives its values.
-   */
-  slotMade: (slot: TableOnDevices, value: number | null) => void = () => undefined;
   private buffers = 0;
   /** Releases what steps need that have not been waited for yet. */
   private needed: (() => void)[] = [];
@@ -108,8 +109,25 @@ export class Machine {
 
   /** The same, and waits for all. */
   run(commands: readonly (readonly Command[])[]): void {
-    this.start(commands);
+    try {
+      this.start(commands);
+    } catch (error) {
+      this.giveUp();
+      throw error;
+    }
     this.finish();
+  }
+
+  /** Waits for what was queued beside something that was refused, where devices go on: nobody asks for it any more. */
+  private giveUp(): void {
+    if (this.state.fault !== null || this.closed !== null) return;
+    for (const device of this.set.devices) {
+      try {
+        device.finish();
+      } catch {
+        // The error that came first is told.
+      }
+    }
   }
 
   /**
@@ -132,6 +150,9 @@ export class Machine {
     try {
       this.checkAlive();
       for (const device of this.set.devices) this.guarded(() => device.finish());
+    } catch (error) {
+      this.giveUp();
+      throw error;
     } finally {
       this.releaseNeeded();
     }
