@@ -72,13 +72,18 @@ export class CommandNodes {
     ];
   }
 
-  /** Fetch `name`, the ids, and `name:1`, the gradients of their rows; feed also `gradient`. */
+  /** Fetch `name`, the ids, and what `gradientsOf` says, the gradients of their rows; feed also `gradient`. */
   rowGradients(name: string, table: TableNode, use: UseForm): NodeMessage[] {
     return [
       ...bagFeeds(name, use.isWeighted),
       ...this.gradientFeeds(name),
       this.rowGradientNode(name, name, table, use),
+      node(`${name}/half`, 'Cast', [`${name}:1`], { SrcT: attribute.type(FLOAT), DstT: attribute.type(HALF) }),
     ];
+  }
+
+  gradientsOf(name: string): string {
+    return this.isHalf ? `${name}/half` : `${name}:1`;
   }
 
   read(name: string, { values }: TableNode): NodeMessage[] {

@@ -1,5 +1,6 @@
 /** Sessions on all servers of a cluster, and what each of them is. */
 import { RuntimeError, described } from '../../base/errors.js';
+import { nodeBuiltin } from '../../base/platform.js';
 import type { KernelInfo } from '../kernel_set.js';
 import { ServerCall } from './server_call.js';
 import { node } from './server_graph.js';
@@ -19,7 +20,8 @@ export interface ServerInfo {
 /** A server of a connection. */
 export interface Connected {
   readonly session: ServerSession;
-  readonly info: ServerInfo;
+  /** As it was last asked. */
+  info: ServerInfo;
 }
 
 const STOCK: KernelInfo = { implementation: 'generic', instructionSet: 'unknown', threads: 1 };
@@ -39,6 +41,7 @@ export async function openSessions(functions: SessionFunctions, settings: Cluste
 }
 
 async function open(functions: SessionFunctions, place: ServerPlace): Promise<Connected> {
+  await checkHost(place);
   const session = new ServerSession(functions, place);
   try {
     const info = await askFor(session);
@@ -49,6 +52,19 @@ async function open(functions: SessionFunctions, place: ServerPlace): Promise<Co
   } catch (error) {
     session.close();
     throw error;
+  }
+}
+
+/** Throws RuntimeError for a host whose name nobody knows: TensorFlow would look for it until the deadline. */
+async function checkHost(place: ServerPlace): Promise<void> {
+  const dns = nodeBuiltin<{ readonly promises: { lookup(host: string): Promise<unknown> } }>('node:dns');
+  try {
+    await dns?.promises.lookup(place.host);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // A resolver that does not answer for now is no proof.
+    if (code !== 'ENOTFOUND') return;
+    throw new RuntimeError(`server ${addressOf(place)}`, 'a host that is known', described(message));
   }
 }
 

@@ -18,6 +18,10 @@ export async function reconnect(functions: SessionFunctions, cluster: RunningClu
     const expected = `a server with the ops it had, ${before.ops}`;
     throw new RuntimeError(`server ${info.address}`, expected, described(info.ops));
   });
+  asked.forEach(({ info }, i) => {
+    state.servers[i]!.info = info;
+    machine.memory.limit(i, info.memory);
+  });
   cluster.devices.forgetAhead();
   for (const device of state.beside) device.revive();
   for (const device of state.devices) {

@@ -23,7 +23,15 @@ const JOINT_BYTES = 8 * 2 ** 20;
 const MOST_BYTES = 2 ** 31 - 2 ** 20;
 
 /** Commands of one of these kinds that are posted together run at the same time; others wait for those before them. */
-const TOGETHER: ReadonlySet<Command['op']> = new Set(['allocate', 'free', 'read', 'write', 'lookUp', 'step']);
+const TOGETHER: ReadonlySet<Command['op']> = new Set([
+  'allocate',
+  'free',
+  'read',
+  'write',
+  'lookUp',
+  'rowGradients',
+  'step',
+]);
 
 interface ServerDeviceParts extends SessionDeviceParts {
   /** Pooled rows and gradients travel as float16. */
@@ -270,7 +278,7 @@ export class ServerDevice extends SessionDevice {
     of.gate?.use(call);
     this.feedUse(call, n, host, gradients, table.dim);
     call.fetch(n, (ids: Int32Array) => (rows.ids = ids));
-    call.fetch(`${n}:1`, (values: Float32Array) => (rows.gradients = values));
+    call.fetch(this.nodes.gradientsOf(n), (values: Float32Array) => (rows.gradients = values), null, this.parts.isHalf);
     return rows;
   }
 

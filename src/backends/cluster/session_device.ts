@@ -106,16 +106,13 @@ export abstract class SessionDevice implements Device {
     membership.doubt();
     const server = `server ${addressOf(this.session.place)}`;
     if (isRefused(error) || error.isMissing) {
-      const note = 'What is asked again is answered where they are ready.';
+      const note =
+        'Ask again: what is ready is answered. Where tables are lost, who trains them calls restore(prefix).';
       return new StaleTables(server, 'the tables that this client knows', described(text), note);
     }
     this.session.reopen();
-    return new RuntimeError(
-      server,
-      'a device that does its work',
-      described(text),
-      'It is asked anew by the next call.',
-    );
+    const note = 'The next call asks again. Where tables are lost, who trains them calls restore(prefix).';
+    return new RuntimeError(server, 'a device that does its work', described(text), note);
   }
 
   private told(error: ServerError): string {

@@ -2,6 +2,7 @@
 import { UPDATES } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
+import { warnOnce } from '../../base/warn_once.js';
 import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
 import type { BagTensors } from '../bag_tensors.js';
 import type { Fill } from '../fill.js';
@@ -466,6 +467,12 @@ export class DevicesBackend implements Devices, Tables {
     const isSplit = layout.kind !== 'replicated' && layout.shards.length > 1;
     if (!isSplit || !(couplesRows || (couplesColumns && layout.kind === 'columns'))) return;
     const whole = this.wholeLayout(layout);
+    if (this.machine.form.keepsAssigned) {
+      const { name } = this.deviceTable(table)!;
+      const to = this.machine.form.nameOf(whole.shards[0]!.device);
+      const why = couplesRows ? 'clipNorm needs its whole gradient' : `${optimizer} needs whole rows`;
+      warnOnce(`${name} moves whole to ${to}, as ${why}. Plan it whole, so that other clients find it there.`);
+    }
     this.place(table, { layout: whole });
     for (const slot of slots) this.place(slot, { layout: slotLayout(whole, columnsOf(slot.shape)), like: table });
   }

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
+import { splitInto, unstacked } from '../../tfjs/cut_tensors.js';
 import { typeNamed } from './elementwise.js';
 import { itemShape, takeItems } from './items.js';
 import {
@@ -217,7 +218,7 @@ const split: Rule = {
   run: ([x], { indicesOrSections: cuts, axis }) => {
     const value = tensorOf(x!);
     const at = axisOf(axis, value.rank);
-    return tf.split(value, partsOf(value.shape[at]!, cuts), at);
+    return splitInto(value, partsOf(value.shape[at]!, cuts), at);
   },
 };
 
@@ -232,7 +233,7 @@ const unstack: Rule = {
   },
   run: ([x], { axis }) => {
     const value = tensorOf(x!);
-    return tf.unstack(value, axisOf(axis, value.rank));
+    return unstacked(value, axisOf(axis, value.rank));
   },
 };
 

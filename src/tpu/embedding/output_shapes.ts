@@ -71,6 +71,18 @@ export class OutputShapes {
     this.#shapes = all;
   }
 
+  /** The same for as long as what is done with them goes well: where `work` throws, nothing has changed. */
+  takeFor<T>(incoming: readonly (PartialShape | null)[], work: () => T): T {
+    const before = this.#shapes;
+    this.take(incoming, true);
+    try {
+      return work();
+    } catch (error) {
+      this.#shapes = before;
+      throw error;
+    }
+  }
+
   #checkComplete(shape: PartialShape | null, i: number): void {
     if (shape !== null && !shape.includes(null)) return;
     const note = 'Give it in FeatureConfig, to build, or by enqueuing ids.';

@@ -249,10 +249,14 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   #admit(queue: BatchQueue, ids: readonly HostIds[], isTraining: boolean): void {
     const { features } = this.#nest;
     const incoming = ids.map((each, i) => outputOfIds(each, features[i]!, this.#paths[i]!));
-    if (this.#isBuilt) this.#shapes.take(incoming, true);
-    else this.#build(incoming);
-    const shapes = this.#shapes.complete;
-    const bags = ids.map((each, i) => featureBags(each, features[i]!, shapes[i]!, this.#paths[i]!));
+    if (!this.#isBuilt) this.#checkOptimizers();
+    // A batch that is refused fixes no shape.
+    const bags = this.#shapes.takeFor(incoming, () => {
+      const shapes = this.#shapes.complete;
+      const found = ids.map((each, i) => featureBags(each, features[i]!, shapes[i]!, this.#paths[i]!));
+      if (!this.#isBuilt) this.#build(incoming);
+      return found;
+    });
     queue.waiting.push({ isTraining, features: bags.map((each, i) => ({ table: this.#tableOf[i]!, bags: each })) });
   }
 

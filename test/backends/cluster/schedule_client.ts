@@ -1,4 +1,4 @@
-/** A client of a cluster in a process of its own, which does what its parent sends: schedule_client.ts <addresses> <name> */
+/** A client of a cluster in a process of its own, which does what its parent sends: schedule_client.ts <addresses> */
 import '@tensorflow/tfjs-node';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
@@ -7,7 +7,7 @@ const [ROWS, DIM] = [12, 2];
 
 /** What a parent asks for. */
 export type Order =
-  | { readonly op: 'connect'; readonly tables: 'create' | 'replace' | 'attach' | 'readOnly' }
+  | { readonly op: 'connect'; readonly name: string; readonly tables: 'create' | 'replace' | 'attach' | 'readOnly' }
   | { readonly op: 'step'; readonly rows: readonly number[] }
   | { readonly op: 'assign'; readonly value: number; readonly how: 'setWeights' | 'assign' | 'write' }
   | { readonly op: 'save' | 'restore'; readonly prefix: string }
@@ -19,7 +19,7 @@ export interface Answer {
   readonly error?: readonly [name: string, message: string];
 }
 
-const [, , ps, name] = process.argv;
+const [, , ps] = process.argv;
 let layer: emb.DistributedEmbedding | null = null;
 let optimizer: tf.Optimizer | null = null;
 
@@ -42,7 +42,7 @@ async function follow(order: Order): Promise<number[] | undefined> {
   switch (order.op) {
     case 'connect': {
       const timeoutMs = 10_000;
-      await emb.connectCluster({ ps: ps!.split(','), name: name!, tables: order.tables, host: 'cpu', timeoutMs });
+      await emb.connectCluster({ ps: ps!.split(','), name: order.name, tables: order.tables, host: 'cpu', timeoutMs });
       if (!(await tf.setBackend('tf-cluster'))) throw new Error('the tf-cluster backend does not start');
       try {
         const embeddingsInitializer = tf.initializers.constant({ value: 0.5 });
@@ -94,6 +94,7 @@ async function follow(order: Order): Promise<number[] | undefined> {
     case 'close':
       emb.cluster().close();
       layer = optimizer = null;
+      await tf.setBackend('cpu');
       return;
   }
 }

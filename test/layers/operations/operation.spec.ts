@@ -64,6 +64,23 @@ describe('Operation', () => {
     );
   }
 
+  for (const [name, settings] of [
+    ['Split', { indicesOrSections: 1 }],
+    ['Split', { indicesOrSections: 1, axis: 1 }],
+    ['Unstack', { axis: 0 }],
+    ['Unstack', { axis: 1 }],
+  ] as const) {
+    it(
+      `has the gradient of one piece: ${name} ${JSON.stringify(settings)}`,
+      leakFree(() => {
+        const x = tf.ones(name === 'Unstack' && settings.axis === 1 ? [2, 1] : [1, 2]);
+        const found = tf.tidy(() => take(tf.grad((each) => run(name, each, { settings }).square().sum())(x)));
+        expect([...found]).toEqual([2, 2]);
+        x.dispose();
+      }),
+    );
+  }
+
   it(
     'has dtypes as Keras: numbers of a program make no floats of whole numbers, divisions do',
     leakFree(() => {

@@ -299,6 +299,21 @@ describeForBackends(
         tf.dispose([value, w, ...Object.values(grads)]);
       });
     });
+
+    it('are there of arrays of one row, and of one piece', () => {
+      const row = (x: tf.Tensor): tf.Tensor => weighed([array(1).unstack(x).read(0), [2, 3]]);
+      expectGradients(gradients(row, [[1, 2]]), [2, 3]);
+      const scattered = (x: tf.Tensor): tf.Tensor => weighed([array(1).scatter([0], x).stack(), [[2, 3]]]);
+      expectGradients(gradients(scattered, [[1, 2]]), [2, 3]);
+      const piece = (x: tf.Tensor): tf.Tensor => weighed([array(1).split(x, [2]).read(0), [2, 3, 4, 5]]);
+      expectGradients(
+        gradients(piece, [
+          [1, 2],
+          [3, 4],
+        ]),
+        [2, 3, 4, 5],
+      );
+    });
   },
   ['cpu native', 'wasm', 'tensorflow'],
 );

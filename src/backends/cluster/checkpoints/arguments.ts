@@ -34,6 +34,8 @@ function readPrefix(value: unknown, argument: string): string {
   if (typeof value !== 'string') throw new ArgumentTypeError(argument, expected, value);
   // TensorFlow writes `prefix.index` and more; a folder or nothing is no such name.
   if (/^\s*$|\/$|\0/.test(value)) throw new ValueError(argument, expected, value);
+  // TensorFlow takes these for patterns when it looks for the files.
+  if (/[[\\]/.test(value)) throw new ValueError(argument, `${expected}, without [ and \\`, value);
   return value;
 }
 

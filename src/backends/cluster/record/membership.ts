@@ -137,6 +137,17 @@ export class Membership {
         const received = described(`${table}, which was disposed here and which ${countOf(others)} still`);
         throw new ValueError('name', 'a table that no other client has', received, note);
       }
+      const others = (entry?.users.length ?? 1) - 1;
+      if (others > 0 && !(name in entry!.parts)) {
+        const note =
+          'An optimizer that needs whole rows (row-wise Adagrad, unitNorm) or the whole gradient (clipNorm) has tables that are cut moved to one server: plan them whole, or use another optimizer.';
+        throw new RuntimeError(
+          'tables',
+          `${table} as it is cut, as ${countOf(others)}`,
+          described('a move of it to one server'),
+          note,
+        );
+      }
       const { state = 'making', slots = {}, changedBy = null } = entry ?? {};
       const parts = { ...entry?.parts, [name]: [rows, columns] as const };
       return withTable(record, table, {
@@ -178,7 +189,7 @@ export class Membership {
 
   private notThere(table: string, wanted: string, entry: TableEntry | undefined): RuntimeError {
     const note =
-      'Another client makes it first, with the same names, sizes and plan: as many servers in the same order, and the same strategy and thresholds.';
+      'Another client makes it first, with the same names, sizes and plan: as many servers in the same order, and the same strategy and thresholds. One whose optimizer needs whole rows or whole gradients (row-wise Adagrad, unitNorm, clipNorm) moves tables that are cut to one server: plan them whole.';
     const found = entry === undefined ? 'none' : `one that is cut into ${cutOf(entry)}`;
     return new RuntimeError('tables', `a table of ${this.name} that holds ${table}, ${wanted}`, described(found), note);
   }

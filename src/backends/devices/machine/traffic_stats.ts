@@ -16,10 +16,17 @@ interface Account {
 
 export class DeviceMemory {
   private readonly accounts: Account[];
+  private readonly capacity: (number | null)[];
 
   /** `capacity`: bytes of each device; null: no limit. */
-  constructor(private readonly capacity: readonly (number | null)[]) {
+  constructor(capacity: readonly (number | null)[]) {
+    this.capacity = [...capacity];
     this.accounts = capacity.map(() => ({ tables: 0, slots: 0, host: 0, exchange: 0, peak: 0 }));
+  }
+
+  /** A device has another limit from now on. */
+  limit(device: number, bytes: number | null): void {
+    this.capacity[device] = bytes;
   }
 
   /** Bytes that a device still has; Infinity without a limit. */
