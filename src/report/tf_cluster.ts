@@ -52,9 +52,10 @@ export interface ClusterCounters extends Counters {
  * TensorFlow's own alone ('stock'), and the bytes that it was started with (null: no limit, or not known).
  *
  * Tables then lie on TensorFlow parameter servers once `await tf.setBackend('tf-cluster')` has run: as many devices as
- * there are servers, in their order. `tables: 'create'` makes tables when layers are built; 'attach' finds those that
- * another client made under the same `name`, with the same layer names, sizes and plan; 'readOnly' only looks them up. A
- * call that takes longer than `timeoutMs` fails, and with it the cluster, until `reconnect` and `restore`.
+ * there are servers, in their order. `tables: 'create'` makes tables when layers are built, under a `name` that has none;
+ * 'replace' makes them in place of those that are there; 'attach' finds those that another client made under the same
+ * `name`, with the same layer names, sizes and plan; 'readOnly' only looks them up, where they were trained, restored or
+ * written. A call that takes longer than `timeoutMs` fails, and with it the cluster, until `reconnect`; readers ask again.
  * `exchange: 'float16'` halves what travels: pooled rows and gradients are rounded to 11 bits, with a relative error of at
  * most 2 ** -11 in [6e-5, 65504]; larger numbers become infinite. Servers do not encrypt, and run what anybody sends
  * them: private networks only. Node alone.
@@ -65,8 +66,9 @@ export interface ClusterCounters extends Counters {
  *
  * @param args - Servers, name, and how tables are used.
  * @returns A promise of what the servers are.
- * @throws TypeError and ValueError, which name the field; RuntimeError where a server does not answer, while a cluster
- * runs, and without native kernels and TensorFlow.
+ * @throws TypeError and ValueError, which name the field: for 'create' under a name with tables, and for two addresses of
+ * one server; RuntimeError where a server does not answer, while a cluster runs, and without native kernels and
+ * TensorFlow.
  * Source: the cluster of tf.distribute.Server and TF_CONFIG (TensorFlow 2.21).
  *
  * @example
@@ -126,7 +128,7 @@ export class Cluster {
    * between two steps. Rows that a plan deals out by modulo k lie in the tensors `<table>/modulo<i>of<k>`.
    *
    * Edge cases: what dense layers and optimizers keep elsewhere, such as the count of steps, is not in it: see
-   * `model.save`. Slots are saved where this client has taken a step. An earlier checkpoint under the prefix stays whole
+   * `model.save`. Slots are saved whichever client made them. An earlier checkpoint under the prefix stays whole
    * where a server cannot write; one client at a time saves to a prefix.
    *
    * @param prefix - A path on the servers, whose folder is there; files are called `<prefix>.index` and
@@ -152,11 +154,11 @@ export class Cluster {
    *
    * Tables are found by name and size. Servers read the files themselves, in blocks of rows; rows that were dealt out by
    * modulo, and are dealt out otherwise now, pass through the client. Until it has ended, lookups and steps throw
-   * RuntimeError. It is what follows `reconnect`: tables count again afterwards.
+   * RuntimeError, those of all other clients too; trainers that were there before are told at their next call, and go on
+   * after `reconnect`. It brings back what `reconnect` has found lost: tables count again afterwards.
    *
-   * Edge cases: what the checkpoint has beyond the tables of the model is left out. A slot that an optimizer makes only
-   * at its next step gets its saved values then; one that the checkpoint lacks, because it was saved before the first
-   * step, begins anew.
+   * Edge cases: what the checkpoint has beyond the tables of the model is left out. A slot that no client has made yet is
+   * made with its saved values; one that the checkpoint lacks, because it was saved before the first step, begins anew.
    *
    * @param prefix - As it was saved.
    * @param options - Deadline and progress.
@@ -205,16 +207,21 @@ export class Cluster {
   }
 
   /**
-   * Opens new sessions on all servers after a failure. Returns the names of the parts of tables that servers have lost,
-   * as those do that were started anew; they are there again, as zeros. Where something was lost or a call had failed,
-   * lookups and steps throw RuntimeError until `restore` has brought all tables back to one checkpoint.
+   * Opens new sessions on all servers after a failure. Returns the names of the parts of tables that servers have lost, as
+   * those do that were started anew. Where nothing was lost, calls go on with the tables as they are now, as other clients
+   * have left them.
+   *
+   * Edge cases: where something was lost, where another client is restoring, and where it is unknown whether a step of a
+   * client that trains alone was done, lookups and steps throw RuntimeError until `restore` has brought all tables to one
+   * checkpoint. Where other clients use the tables such a step is told in the console.
    *
    * @returns A promise of the names.
-   * @throws RuntimeError where a server does not answer, which names it; it may be called again.
+   * @throws RuntimeError where a server does not answer, which names it, and to a reader whose tables are not ready; it
+   * may be called again.
    *
    * @example
-   * await emb.cluster().reconnect();
-   * await emb.cluster().restore('/shared/ctr/100');
+   * const lost = await emb.cluster().reconnect();
+   * if (lost.length > 0) await emb.cluster().restore('/shared/ctr/100');
    */
   async reconnect(): Promise<string[]> {
     return reconnect(clusterAddon(), this.now());

@@ -38,6 +38,7 @@ class LockBook {
         found->second.is_stepped = false;
       } else {
         found->second.readers -= 1;
+        found->second.holds -= use == TableUse::kHold ? 1 : 0;
       }
       if (found->second.readers == 0) in_use_.erase(found);
     }
@@ -61,7 +62,8 @@ class LockBook {
 
  private:
   struct State {
-    int32_t readers = 0;
+    int32_t readers = 0; /* those that hold it, too */
+    int32_t holds = 0;
     bool is_stepped = false;
   };
   struct Waiter {
@@ -80,7 +82,16 @@ class LockBook {
       if (found->second.is_stepped || waiter.use == TableUse::kStep) return false;
     }
     if (waiter.use == TableUse::kHold) return true;
+    /* Steps of what is held wait for its end in any case: a look at it keeps them no longer. */
+    if (waiter.use == TableUse::kRead && all_held(*waiter.tables)) return true;
     return std::none_of(waiting_.cbegin(), place, [&](const Waiter* before) { return conflict(*before, waiter); });
+  }
+
+  bool all_held(const Tables& tables) {
+    return std::all_of(tables.begin(), tables.end(), [this](const void* table) {
+      const auto found = in_use_.find(table);
+      return found != in_use_.end() && found->second.holds > 0;
+    });
   }
 
   static bool conflict(const Waiter& a, const Waiter& b) {
@@ -97,6 +108,7 @@ class LockBook {
         state.is_stepped = true;
       } else {
         state.readers += 1;
+        state.holds += waiter.use == TableUse::kHold ? 1 : 0;
       }
     }
   }

@@ -2,7 +2,8 @@
  * Locks of tables, by the address of their data: lookups hold them shared, steps alone. Slots go with their table.
  *
  * All tables of a call are locked in one go: a call that waits holds none, so that no circle of waiting can be. Calls
- * come in the order in which they ask, so that steps do not starve among lookups. Locks belong to no thread.
+ * come in the order in which they ask, so that steps do not starve among lookups; while a table is held, which only steps
+ * wait for, lookups pass them. Locks belong to no thread.
  */
 #ifndef TFJS_EMBEDDINGS_TENSORFLOW_TABLE_LOCKS_H_
 #define TFJS_EMBEDDINGS_TENSORFLOW_TABLE_LOCKS_H_

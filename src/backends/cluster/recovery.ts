@@ -1,5 +1,6 @@
 /** Sessions anew after a failure: what is alive goes on, and what is gone on servers is told. */
 import { RuntimeError, described } from '../../base/errors.js';
+import { warnOnce } from '../../base/warn_once.js';
 import { openSessions } from './connection.js';
 import type { RunningCluster } from './register.js';
 import { ServerError, type SessionFunctions } from './server_session.js';
@@ -32,12 +33,17 @@ export async function reconnect(functions: SessionFunctions, cluster: RunningClu
   try {
     const why = membership.refresh();
     const lost = state.devices.flatMap(({ variables }) => variables.lost());
-    if (lost.length === 0 && why === null) {
+    if (lost.length === 0 && why === null && !(machine.isStepUnknown && membership.isAlone())) {
+      if (machine.isStepUnknown) {
+        warnOnce('A step was done on some servers, on all or on none: no answer came. Other clients go on with the tables.');
+      }
+      machine.isStepUnknown = false;
       state.devices.forEach(({ variables }, device) => membership.rejoin(device, Object.keys(variables.entries())));
       machine.recover(() => undefined);
       return [];
     }
-    const received = lost.length > 0 ? `${lost.length} parts of tables that a server lost` : why!;
+    const unknown = 'a step of which it is unknown whether it was done';
+    const received = lost.length > 0 ? `${lost.length} parts of tables that a server lost` : (why ?? unknown);
     if (membership.mode !== 'readOnly') {
       machine.distrust(received);
       return lost;

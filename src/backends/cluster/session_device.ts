@@ -100,7 +100,7 @@ export abstract class SessionDevice implements Device {
     const { membership } = this.variables;
     const text = this.told(error);
     if (membership.mode !== 'readOnly') {
-      this.fault = new DeviceFault(this.index, text);
+      this.fault = new DeviceFault(this.index, text, isRefused(error));
       return this.fault;
     }
     membership.doubt();

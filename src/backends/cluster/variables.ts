@@ -158,7 +158,10 @@ export class Variables {
     if (count > 0) this.used.set(name, count);
     else this.used.delete(name);
     if (count > 0) return null;
-    if (known !== null) return this.destroying(this.membership.release(this.place.device, known));
+    if (known !== null) {
+      const held = this.shared.flatMap((each) => (each.known!.slotOf === known.table ? [each.known!.table] : []));
+      return this.destroying(this.membership.release(this.place.device, known, new Set(held)));
+    }
     const size = `${rows} ${columns}`;
     this.spare.set(size, [...(this.spare.get(size) ?? []), name]);
     return this.destroying([[name, rows, columns]]);

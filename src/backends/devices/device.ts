@@ -182,9 +182,11 @@ export class DeviceFault extends Error {
   static {
     brand(this, 'DeviceFault');
   }
+  /** `isRefusal`: it did nothing of what it was asked, and never will. */
   constructor(
     readonly device: number,
     text: string,
+    readonly isRefusal = false,
   ) {
     super(text);
     this.name = 'DeviceFault';

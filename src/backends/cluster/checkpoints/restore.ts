@@ -40,6 +40,7 @@ export async function restore(cluster: RunningCluster, prefix: string, options: 
     throw new RuntimeError('prefix', 'servers that answer', described(message), machine.form.afterFault);
   }
   for (const device of [...settings.devices, ...settings.beside]) device.revive();
+  machine.isStepUnknown = false;
   machine.recover(() => undefined);
   return [...sources.keys()].map(({ name }) => name);
 }

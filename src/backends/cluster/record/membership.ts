@@ -298,48 +298,52 @@ export class Membership {
       : `first values of ${table}, which was neither trained nor restored nor written yet`;
   }
 
+  /** Whether no other client uses a table that this one does, as far as is known. */
+  isAlone(): boolean {
+    const entries = this.stores.flatMap(({ known }) => Object.values(known?.tables ?? {}));
+    return entries.every(({ users }) => !users.includes(this.client) || users.length === 1);
+  }
+
   /** A reader has seen that tables are others than it knew. */
   doubt(): void {
     this.admitted.clear();
   }
 
   /**
-   * Gives a part up. Returns the parts that go with it; none where others use the table, which then stays until they have
-   * gone.
+   * Gives a part up. `held`: slots that this client still has. Returns the parts that go with it; none where others use
+   * the table, which then stays until they have gone.
    */
-  release(device: number, { table, slotOf, name }: BufferName): Part[] {
-    const store = this.stores[device]!;
+  release(device: number, { table, slotOf, name }: BufferName, held: ReadonlySet<string>): Part[] {
     const owner = slotOf ?? table;
     let gone: Part[] = [];
-    store.update((record) => {
+    this.stores[device]!.update((record) => {
       gone = [];
       const entry = record?.tables[owner];
-      if (entry === undefined || record!.generation !== this.generation) return null;
-      const others = entry.users.filter((user) => user !== this.client);
+      if (entry === undefined || record!.generation !== this.generation || !entry.users.includes(this.client))
+        return null;
+      const others = entry.users.length - 1;
+      let left: TableEntry;
       if (slotOf !== null) {
-        const { [table]: slot, ...slots } = entry.slots;
-        if (!this.makes || others.length > 0 || slot?.parts[name] === undefined) return null;
-        const { [name]: part, ...parts } = slot.parts;
-        gone = [[name, ...part!]];
-        const rest = Object.keys(parts).length === 0 ? slots : { ...slots, [table]: { ...slot, parts } };
-        return withTable(record!, owner, { ...entry, slots: rest });
+        const slot = entry.slots[table];
+        if (!this.makes || others > 0 || slot?.parts[name] === undefined) return null;
+        gone = [[name, ...slot.parts[name]]];
+        left = { ...entry, slots: without(entry.slots, table, slot, name) };
+      } else if (others > 0 || !(entry.isLeft || this.makes)) {
+        if (this.makes) warnOnce(`${table} stays on the servers, as ${countOf(others)}; it goes when they have ended.`);
+        return withTable(record!, owner, { ...leftBy(entry, this.client), isLeft: entry.isLeft || this.makes });
+      } else {
+        const { [name]: part, ...parts } = entry.parts;
+        const isLast = Object.keys(parts).length === 0;
+        // A table that moves goes before its slots, which are still to be read.
+        const slots = isLast
+          ? Object.fromEntries(Object.entries(entry.slots).filter(([slot]) => held.has(slot)))
+          : entry.slots;
+        const kept = new Set(partsOf({ ...entry, parts, slots }).map(([each]) => each));
+        gone = partsOf(entry).filter(([each]) => !kept.has(each));
+        if (part === undefined) return null;
+        left = { ...entry, parts, slots };
       }
-      if (!entry.users.includes(this.client)) return null;
-      const isLeft = entry.isLeft || this.makes;
-      if (others.length > 0) {
-        if (this.makes) {
-          warnOnce(`${table} stays on the servers, as ${countOf(others.length)}; it goes when they have ended.`);
-        }
-        return withTable(record!, owner, { ...leftBy(entry, this.client), isLeft });
-      }
-      if (!isLeft) return withTable(record!, owner, leftBy(entry, this.client));
-      const { [name]: part, ...parts } = entry.parts;
-      if (Object.keys(parts).length > 0 && this.makes) {
-        gone = part === undefined ? [] : [[name, ...part]];
-        return withTable(record!, owner, { ...entry, parts });
-      }
-      gone = partsOf(entry);
-      return withTable(record!, owner, null);
+      return withTable(record!, owner, partsOf(left).length === 0 ? null : left);
     });
     return gone;
   }
@@ -415,6 +419,13 @@ function usersOf(entry: TableEntry | undefined): Pick<TableEntry, 'users'> | obj
 function leftBy(entry: TableEntry, client: string): TableEntry {
   const users = entry.users.filter((user) => user !== client);
   return { ...entry, users, changedBy: entry.changedBy === client ? null : entry.changedBy };
+}
+
+/** Slots without a part of one of them. */
+function without(slots: TableEntry['slots'], name: string, slot: SlotEntry, part: string): TableEntry['slots'] {
+  const { [name]: _, ...others } = slots;
+  const { [part]: __, ...parts } = slot.parts;
+  return Object.keys(parts).length === 0 ? others : { ...others, [name]: { ...slot, parts } };
 }
 
 function countOf(others: number): string {

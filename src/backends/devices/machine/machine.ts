@@ -49,6 +49,8 @@ export class Machine {
   /** Called before what the exchange memory holds is lost. */
   beforeExchange: () => void = () => undefined;
   private buffers = 0;
+  /** A step was begun, and not all devices have said that it was done. */
+  private isStepOpen = false;
   /** Releases what steps need that have not been waited for yet. */
   private needed: (() => void)[] = [];
   private readonly state: { fault: RuntimeError | null };
@@ -136,6 +138,7 @@ export class Machine {
    */
   step(commands: readonly (readonly Command[])[], release: () => void): void {
     this.needed.push(release);
+    this.isStepOpen = true;
     if (this.set.devices.every(({ kind }) => kind === 'inline')) return this.run(commands);
     try {
       this.start(commands);
@@ -150,6 +153,7 @@ export class Machine {
     try {
       this.checkAlive();
       for (const device of this.set.devices) this.guarded(() => device.finish());
+      this.isStepOpen = false;
     } catch (error) {
       this.giveUp();
       throw error;
@@ -209,6 +213,9 @@ export class Machine {
       this.lostHost ?? new RuntimeError('tables', 'tables that count', described(received), afterFault);
   }
 
+  /** Whether it is unknown of a step on which devices it was done; known again when all tables were written. */
+  isStepUnknown = false;
+
   get isFaulty(): boolean {
     return this.state.fault !== null;
   }
@@ -261,6 +268,9 @@ export class Machine {
       work();
     } catch (error) {
       if (!(error instanceof DeviceFault)) throw error;
+      // A device that refused a step has not done it, nor has any other.
+      this.isStepUnknown ||= this.isStepOpen && !error.isRefusal;
+      this.isStepOpen = false;
       this.state.fault = new RuntimeError(
         this.form.nameOf(error.device),
         'a device that does its work',
