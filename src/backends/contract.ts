@@ -96,6 +96,8 @@ export interface Devices extends Pick<Tables, 'createSlot' | 'place'> {
   readonly deviceMemory: number | null;
   /** Whether tables are found with their values, as others have made them. */
   readonly joins: boolean;
+  /** Bytes that the fullest of them still has; null: no limit. */
+  readonly roomOfEach: number | null;
   /** Makes a table [rows, columns] on the devices; no copy of it is ever made on the host. */
   create(request: TableRequest): tf.Tensor2D;
   /** Where a table lies; null where it is not on the devices. */

@@ -35,7 +35,9 @@ export async function reconnect(functions: SessionFunctions, cluster: RunningClu
     const lost = state.devices.flatMap(({ variables }) => variables.lost());
     if (lost.length === 0 && why === null && !(machine.isStepUnknown && membership.isAlone())) {
       if (machine.isStepUnknown) {
-        warnOnce('A step was done on some servers, on all or on none: no answer came. Other clients go on with the tables.');
+        warnOnce(
+          'A step was done on some servers, on all or on none: no answer came. Other clients go on with the tables.',
+        );
       }
       machine.isStepUnknown = false;
       state.devices.forEach(({ variables }, device) => membership.rejoin(device, Object.keys(variables.entries())));

@@ -13,7 +13,7 @@ import { ServerDevice } from './server_device.js';
 import { BACKEND_NAME, readClusterSettings, type ClusterSettings } from './settings.js';
 import { FilledOnServer } from './filled_on_server.js';
 import { readOnlyError } from './read_only.js';
-import { StaleTables, type SessionDevice } from './session_device.js';
+import { allLeft, StaleTables, type SessionDevice } from './session_device.js';
 import { FilledFromHere, StockDevice } from './stock_device.js';
 import { Membership } from './record/membership.js';
 import { ServerError } from './server_session.js';
@@ -72,6 +72,7 @@ export function clusterAddon(): Addon {
 
 /** Opens sessions on all servers, and takes the name where this client makes its tables. */
 async function join(addon: Addon, settings: ClusterSettings, isAgain: boolean): Promise<Joined> {
+  await allLeft(settings.timeoutMs);
   const servers = await openSessions(addon, settings);
   try {
     const client = `process ${process.pid}-${Date.now().toString(36)}`;

@@ -1,5 +1,6 @@
 /** What devices that are servers have in common: a session, variables, and a fault that ends them until they are revived. */
 import { RuntimeError, described } from '../../base/errors.js';
+import { perProcess } from '../../base/per_process.js';
 import { DeviceFault, type Command, type Device, type ExchangeMemory, type FaultName } from '../devices/device.js';
 import type { Sharing } from '../devices/operands.js';
 import type { KernelInfo } from '../kernel_set.js';
@@ -22,6 +23,17 @@ export interface SessionDeviceParts {
 
 /** How often a client that ends tries to say so while others are quicker. */
 const MOST_TRIES = 20;
+
+const leaving = (): Set<Promise<void>> => perProcess('clients that leave servers', () => new Set());
+
+/** Ends when clients of this process that were closed have said so, and where servers hang after so long. */
+export async function allLeft(timeoutMs: number): Promise<void> {
+  if (leaving().size === 0) return;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+  await Promise.race([Promise.allSettled([...leaving()]), late]);
+  clearTimeout(timer);
+}
 
 /** Tables are others than a reader knew: what it asks for again it gets, where they are ready. */
 export class StaleTables extends RuntimeError {}
@@ -75,7 +87,13 @@ export abstract class SessionDevice implements Device {
   }
 
   /** Says on the server that this client has gone; waits for nobody here. */
-  protected async leave(): Promise<void> {
+  protected leave(): Promise<void> {
+    const end = this.sayGone();
+    leaving().add(end);
+    return end.finally(() => leaving().delete(end));
+  }
+
+  private async sayGone(): Promise<void> {
     const isWell = this.fault === null;
     this.fault ??= new DeviceFault(this.index, 'it was closed');
     if (!isWell) return;

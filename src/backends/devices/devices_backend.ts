@@ -123,6 +123,12 @@ export class DevicesBackend implements Devices, Tables {
     return this.machine.count;
   }
 
+  get roomOfEach(): number | null {
+    const { memory, count } = this.machine;
+    const least = Math.min(...Array.from({ length: count }, (_, device) => memory.free(device)));
+    return Number.isFinite(least) ? least : null;
+  }
+
   get joins(): boolean {
     return this.machine.form.isShared;
   }

@@ -9,6 +9,7 @@ import { checkPlan } from '../../partition/check_plan.js';
 import { GROUP_NAMES, type EmbeddingPlan, type PlanData } from '../../partition/plan.js';
 import { PLACEMENT_FIELDS, type PlanEmbeddingArgs } from '../../partition/plan_request.js';
 import type { PlanTableArgs } from '../../partition/plan_table.js';
+import { fittingPlan } from '../../partition/fitting_plan.js';
 import { planEmbedding } from '../../partition/planner.js';
 import { readPlan } from '../../partition/read_plan.js';
 import { tableLayouts, type TableLayout } from '../../partition/table_layout.js';
@@ -172,7 +173,9 @@ export class PlanInForce {
     if (planned === worldSize) return this.forced!.plan;
     if (planned !== undefined && devices !== null) this.#sayUnused(planned, worldSize);
     const deviceMemory = this.request.deviceMemory ?? devices?.deviceMemory ?? null;
-    return planEmbedding({ ...this.request, worldSize, deviceMemory });
+    const asked = { ...this.request, worldSize, deviceMemory };
+    const room = devices?.roomOfEach ?? null;
+    return room === null ? planEmbedding(asked) : fittingPlan(asked, room);
   }
 
   /** A plan by hand is for one machine. A model that was saved with it may run on any. */

@@ -137,7 +137,7 @@ describe('Clients of a name', () => {
     await withCluster(servers, { name, tables: 'attach' }, async () => {
       commonTable();
       const saved = await emb.cluster().save(prefix);
-      expect(saved).toContain('common/common/embeddings/accumulator');
+      expect(saved).toContain('common/common/embeddings/accumulators');
     });
     let wanted: number[] = [];
     await withCluster(servers, { name, tables: 'attach' }, () => {
