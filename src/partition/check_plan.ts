@@ -111,12 +111,6 @@ function rowProblems(plan: PlanData, tables: readonly PlanTable[], compare: Comp
         span: isModulo(shard) ? ([0, 0] as Span) : shard.rows,
         device,
       }));
-      spans.forEach(({ span, device }, place) => {
-        const before = spans[place - 1];
-        if (before !== undefined && span[0] < before.span[0]) {
-          say(`device ${device} holds rows that precede those of device ${before.device}`);
-        }
-      });
       coverage(spans, tables[table]!.rows, 'rows').forEach(say);
     }
   }

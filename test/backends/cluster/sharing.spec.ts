@@ -211,6 +211,55 @@ describe('Clients of a name', () => {
     });
   }, 60_000);
 
+  it('go on after a call that was not answered: readers by themselves, trainers after reconnect', async () => {
+    const name = await made(6);
+    const [server] = servers as [ServerProcess];
+    for (const tables of ['readOnly', 'attach'] as const) {
+      await withCluster(servers, { name, tables, timeoutMs: 1000 }, async () => {
+        const layer = commonTable();
+        expect(all(layer)).toEqual([6]);
+        server.signal('SIGSTOP');
+        expect(() => all(layer)).toThrowError(emb.RuntimeError, /no answer within 1000 ms/);
+        server.signal('SIGCONT');
+        if (tables === 'attach') {
+          expect(() => all(layer)).toThrowError(emb.RuntimeError, /reconnect/);
+          expect(await emb.cluster().reconnect()).toEqual([]);
+        }
+        expect(all(layer)).toEqual([6]);
+      });
+    }
+  }, 60_000);
+
+  it('are refused while another one restores, and after it where they train', async () => {
+    const [name, prefix] = [newClusterName(), join(folder, 'told')];
+    await withCluster(servers, { name }, async () => {
+      stepUp(commonTable(), 2);
+      await emb.cluster().save(prefix);
+    });
+    for (const tables of ['attach', 'readOnly'] as const) {
+      await withCluster(servers, { name, tables }, async () => {
+        const layer = commonTable();
+        expect(all(layer)).toEqual([2]);
+        const { runningCluster } = await import('../../../src/backends/cluster/register.js');
+        const { membership } = runningCluster()!.settings;
+        // As another client does it.
+        const { Membership } = await import('../../../src/backends/cluster/record/membership.js');
+        const sessions = membership.stores.map(({ session }) => session);
+        const other = new Membership(sessions, name, 'attach', 'another');
+        for (const store of other.stores) store.read();
+        expect(other.refresh()).toBeNull();
+        const token = other.close([{}, {}]);
+        expect(() => all(layer)).toThrowError(emb.RuntimeError, /restoring/);
+        other.open(token, new Set());
+        if (tables === 'attach') {
+          expect(() => stepUp(layer, 1)).toThrowError(emb.RuntimeError, /reconnect/);
+          expect(await emb.cluster().reconnect()).toEqual([]);
+        }
+        expect(all(layer)).toEqual([2]);
+      });
+    }
+  }, 60_000);
+
   it('save under prefixes that are found again, and are told of others', async () => {
     await withCluster(servers, {}, async () => {
       const layer = commonTable();

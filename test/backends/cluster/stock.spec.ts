@@ -64,6 +64,42 @@ describe('A cluster of servers in Python', () => {
     }, 300_000);
   }
 
+  it('decays rows without ids, and moves them where the rule does', async () => {
+    const optimizers = [
+      () => emb.train.adamW({ learningRate: 0.1, weightDecay: 0.1, lazy: false }),
+      () => emb.train.adamW({ learningRate: 0.1, weightDecay: 0.1, lazy: true }),
+      () => emb.train.adam({ learningRate: 0.1, lazy: false }),
+    ];
+    for (const [place, make] of optimizers.entries()) {
+      const steps = (): number[] => {
+        const layer = commonTable();
+        const [optimizer, values] = [make(), tf.range(1, 1 + commonTable.rows * commonTable.dim)];
+        const table = values.reshape([commonTable.rows, commonTable.dim]);
+        layer.setWeights([table]);
+        for (const row of [0, 20, 5]) {
+          tf.tidy(() => {
+            const ids = tf.tensor2d([[row, row + 1]], [1, 2], 'int32');
+            optimizer.minimize(() => (layer.apply([ids]) as tf.Tensor[])[0]!.sum().asScalar());
+          });
+        }
+        const found = Array.from(layer.getWeights()[0]!.dataSync());
+        layer.dispose();
+        optimizer.dispose();
+        tf.dispose([values, table]);
+        return found;
+      };
+      const wanted = await withTpuEmulator({ chips: 2 }, steps);
+      const found = await withCluster(servers.stock, {}, steps);
+      found.forEach((value, i) => {
+        expect(Math.abs(value - wanted[i]!))
+          .withContext(`optimizer ${place}, number ${i}`)
+          .toBeLessThan(1e-5 * (1 + value));
+      });
+      // Row 29 was in no step.
+      if (place === 0) expect(found.at(-1)).not.toBe(commonTable.rows * commonTable.dim);
+    }
+  });
+
   it('says which ops it has', async () => {
     for (const [kind, ops, implementation] of [
       ['ours', 'tfjs-embeddings', 'tensorflow'],

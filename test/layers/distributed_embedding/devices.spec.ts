@@ -247,6 +247,20 @@ describe('DistributedEmbedding on devices', () => {
     });
   });
 
+  it('trains equally where a plan has ranges of rows out of the order of devices', async () => {
+    const tables = items().map(({ inputDim, outputDim, combiner }, i) => {
+      return { name: `table_${i}`, inputDim: inputDim!, outputDim: outputDim!, combiner: combiner! };
+    });
+    const plan = emb.planEmbedding({ tables, worldSize: 3, rowSliceThreshold: 1 }).toJSON();
+    const swapped = emb.planEmbedding({ tables, worldSize: 3, rowSliceThreshold: 1 }).toJSON();
+    const [first, , last] = swapped.ranks;
+    [first!.rowSlice, last!.rowSlice] = [last!.rowSlice!, first!.rowSlice!];
+    await withTpuEmulator({ chips: 3 }, async () => {
+      const [wanted, found] = [await trained({ plan }), await trained({ plan: swapped })];
+      expect(found).toEqual(wanted);
+    });
+  });
+
   it('moves tables when the backend or its devices change', async () => {
     const x = idTensors();
     const layer = emb.layers.distributedEmbedding({ embeddings: items(), seed: 9, rowSliceThreshold: 100 });

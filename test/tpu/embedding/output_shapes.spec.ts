@@ -137,6 +137,33 @@ describe('TPUEmbedding, output shapes', () => {
     });
   });
 
+  it('are not fixed by a batch that is refused', async () => {
+    await onCores(2, () => {
+      const table = new tpu.TableConfig({ vocabularySize: 8, dim: 4, name: 't' });
+      const featureConfig: [emb.tpu.FeatureConfig, emb.tpu.FeatureConfig] = [
+        new tpu.FeatureConfig({ table }),
+        new tpu.FeatureConfig({ table, outputShape: [2, 2] }),
+      ];
+      const embedding = new tpu.TPUEmbedding({ featureConfig, optimizer: new tpu.SGD() });
+      const two = ragged([[1], [2], [3], [4]]);
+      const wrong = ragged([[1], [2], [3]]);
+      expectError(
+        () => embedding.enqueue([ragged([[1], [2], [3]]), wrong], null, { training: false }),
+        'ValueError',
+        'features[1]',
+        '3 rows',
+      );
+      embedding.enqueue([ragged([[1], [2]]), two], null, { training: false });
+      const found = embedding.dequeue() as tf.Tensor[];
+      expect(found.map(({ shape }) => shape)).toEqual([
+        [2, 4],
+        [2, 2, 4],
+      ]);
+      tf.dispose(found);
+      embedding.dispose();
+    });
+  });
+
   it('are checked again on every enqueue', async () => {
     await onCores(2, () => {
       const embedding = new tpu.TPUEmbedding({ featureConfig: fixture().features, optimizer: new tpu.SGD() });

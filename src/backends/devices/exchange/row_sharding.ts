@@ -10,9 +10,11 @@ interface Owners {
   readonly localRows: Int32Array;
 }
 
-/** Rows in ranges: the first guess is right where ranges are equally long. */
+/** Rows in ranges, on whichever devices these lie: the first guess is right where ranges are equally long. */
 function rangeOwners({ rows, shards }: TableLayout, values: Int32Array): Owners {
-  const starts = Int32Array.from([...shards.map((shard) => shard.rows.first), rows]);
+  const firstOf = (place: number): number => shards[place]!.rows.first;
+  const ascending = Int32Array.from(shards.keys()).sort((a, b) => firstOf(a) - firstOf(b));
+  const starts = Int32Array.from([...ascending].map(firstOf).concat(rows));
   const last = shards.length - 1;
   const perShard = Math.ceil(rows / shards.length);
   const found: Owners = { shards: new Int32Array(values.length), localRows: new Int32Array(values.length) };
@@ -25,7 +27,7 @@ function rangeOwners({ rows, shards }: TableLayout, values: Int32Array): Owners 
     let shard = Math.min(last, Math.floor(id / perShard));
     while (starts[shard]! > id) shard--;
     while (starts[shard + 1]! <= id) shard++;
-    found.shards[i] = shard;
+    found.shards[i] = ascending[shard]!;
     found.localRows[i] = id - starts[shard]!;
   }
   return found;
