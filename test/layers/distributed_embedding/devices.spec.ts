@@ -366,7 +366,8 @@ describe('DistributedEmbedding on devices', () => {
   });
 
   it('says which device lacks memory, leaves nothing, and can be built on another machine', async () => {
-    const layer = emb.layers.distributedEmbedding({ embeddings: items() });
+    // Whole, as the threshold says.
+    const layer = emb.layers.distributedEmbedding({ embeddings: items(), columnSliceThreshold: 1e6 });
     await withTpuEmulator(
       { chips: 2, hbmBytesPerChip: 1000 },
       leakFree(() => {
@@ -378,6 +379,22 @@ describe('DistributedEmbedding on devices', () => {
       expect(layer.plan!.ranks.length).toBe(2);
       layer.dispose();
     });
+  });
+
+  it('is planned so that it fits where anything does', async () => {
+    const bytes = items().reduce((sum, { inputDim, outputDim }) => sum + 4 * inputDim! * outputDim!, 0);
+    for (const [chips, part] of [
+      [2, 0.75],
+      [4, 0.4],
+    ] as const) {
+      const room = Math.ceil(part * bytes);
+      await withTpuEmulator({ chips, hbmBytesPerChip: room }, () => {
+        const layer = emb.layers.distributedEmbedding({ embeddings: items() });
+        layer.build();
+        for (const { memory } of emb.tpuEmulator().counters().devices) expect(memory.tables).toBeLessThanOrEqual(room);
+        layer.dispose();
+      });
+    }
   });
 
   it('shows its plan in the report until it is disposed', async () => {
