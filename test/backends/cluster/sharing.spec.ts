@@ -154,6 +154,22 @@ describe('Clients of a name', () => {
     });
   }, 60_000);
 
+  it('that attach give tables the slots that are set', async () => {
+    const name = newClusterName();
+    type Saved = { name: string; tensor: tf.Tensor }[];
+    await withCluster(servers, { name }, () => stepBy(adagrad(), commonTable(), 1));
+    await withCluster(servers, { name, tables: 'attach' }, async () => {
+      const layer = commonTable();
+      const [first] = layer.getWeights()[0]!.dataSync();
+      const optimizer = emb.train.adagrad({ learningRate: 0.5, initialAccumulatorValue: 0.25 });
+      const iterations = { name: 'iter', tensor: tf.scalar(1, 'int32') };
+      const slot = { name: 'common/common/embeddings/accumulators', tensor: tf.fill(SHAPE, 8) };
+      await optimizer.setWeights([iterations, slot] as Saved as never);
+      stepBy(optimizer, layer, 1);
+      expect(all(layer)[0]! - first!).toBeCloseTo(0.5 / 3, 5);
+    });
+  }, 60_000);
+
   it('that only look up make no slots with a step that is refused', async () => {
     const name = await made(1);
     await withCluster(servers, { name, tables: 'readOnly' }, () => {
