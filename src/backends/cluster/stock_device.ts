@@ -9,8 +9,8 @@ import { DeviceProgram } from '../devices/device_program.js';
 import { Operands, type PartOfBags } from '../devices/operands.js';
 import { fillPart, type Fill } from '../fill.js';
 import { kernelSet } from '../registry.js';
-import { HYPER_FIELDS } from '../../rules/hyper.js';
-import { UPDATES } from '../../rules/rules.js';
+import { unpackHyper } from '../../rules/hyper.js';
+import { stepsIdleRows } from '../../rules/rules.js';
 import { madeOnce } from './made_once.js';
 import { ServerCall } from './server_call.js';
 import { attribute, constant, FLOAT, INT32, node, OF_FLOATS, placeholder } from './server_graph.js';
@@ -20,7 +20,6 @@ import { ownerOf, type CallGroups, type ServerVariable, type VariableValues } fr
 
 /** Floats of one message with rows. */
 const MESSAGE_FLOATS = 2 ** 20;
-const [LAZY, IDLE_DECAY] = [HYPER_FIELDS.indexOf('lazy'), HYPER_FIELDS.indexOf('idleDecay')];
 
 const OF_ROWS = { dtype: attribute.type(FLOAT), Tindices: attribute.type(INT32) };
 
@@ -295,5 +294,6 @@ function placeOf(rows: Int32Array, id: number): number {
 
 /** Whether a step changes rows that it has no gradient for. */
 function movesIdleRows({ optimizer, hyper }: Extract<Command, { op: 'step' }>): boolean {
-  return (UPDATES[optimizer].movesIdleRows === true && hyper[LAZY] === 0) || hyper[IDLE_DECAY] !== 0;
+  const all = unpackHyper(hyper);
+  return stepsIdleRows(optimizer, all) || all.idleDecay !== 0;
 }
