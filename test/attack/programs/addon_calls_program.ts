@@ -17,7 +17,8 @@ import { WatchedMemory } from '../watched_memory.js';
 
 const random = new Random(Number(process.argv[2] ?? 1));
 const calls = Number(process.argv[3] ?? 20_000);
-const KERNELS = /^(embeddingBag|packed|sparseApply|matMul|partitionCsr|extendCrc32c|exchangeFolders|buildGraph|unsizedPlace)/;
+const KERNELS =
+  /^(embeddingBag|packed|sparseApply|matMul|partitionCsr|extendCrc32c|exchangeFolders|buildGraph|unsizedPlace)/;
 const addon = loadAddon(process.argv[4]) as unknown as Record<string, (...args: unknown[]) => unknown>;
 const names = Object.keys(addon).filter((name) => LEFT_OUT[name] === undefined);
 /** A folder of its own: nothing else may come to be exchanged. */

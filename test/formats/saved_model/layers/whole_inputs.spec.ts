@@ -3,7 +3,11 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
 import { skipOrFail } from '../../../helpers/backends.js';
-import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from '../../../backends/tensorflow/python_tensorflow.js';
+import {
+  PYTHON_TIMEOUT_MS,
+  pythonWithTensorFlow,
+  type Python,
+} from '../../../backends/tensorflow/python_tensorflow.js';
 import { Exports, expectSameOutputs, folderName, namesOf, scramble, valuesByName } from '../exports.js';
 
 type Dtype = 'int32' | 'bool' | 'float32';
