@@ -1,5 +1,5 @@
 /** Event files of TensorBoard: records of TFRecord files, each an event. */
-import { crc32c, maskCrc32c } from '../io/crc32c.js';
+import { crc32c, maskCrc32c } from '../io/checksums/crc32c.js';
 import { Event, type EventMessage, type SummaryValue } from './event_messages.js';
 import type { LogFolder } from './log_folder.js';
 

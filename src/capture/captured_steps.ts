@@ -4,7 +4,7 @@ import { whileAnswering } from '../backends/recordings.js';
 import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
 import { AskedRates } from './asked_rates.js';
-import { COMPARISONS } from './comparisons.js';
+import { COMPARISONS } from './functions/comparisons.js';
 import type { Purpose } from './steps.js';
 import { fewerOps } from './fewer_ops/fewer_ops.js';
 import type { AttributeKinds } from './graph_def.js';

@@ -15,6 +15,8 @@ import { cellsOf, type RawChunk } from './raw_column.js';
 import {
   batchRows,
   chooseRows,
+  firstChunks,
+  laterChunks,
   randomAt,
   readAhead,
   shuffleRows,
@@ -587,19 +589,4 @@ function isUnlearned(item: Preprocessor): boolean {
   if (typeof item.adapt !== 'function') return false;
   const config = item.getConfig() as Record<string, unknown>;
   return LEARNED.some((field) => field in config && config[field] === null);
-}
-
-async function* firstChunks(chunks: Chunks, count: number): AsyncGenerator<Chunk> {
-  let left = count;
-  if (left === 0) return;
-  for await (const chunk of chunks) {
-    yield chunk;
-    left -= 1;
-    if (left === 0) return;
-  }
-}
-
-async function* laterChunks(chunks: Chunks, count: number): AsyncGenerator<Chunk> {
-  let left = count;
-  for await (const chunk of chunks) if (left-- <= 0) yield chunk;
 }

@@ -1,6 +1,6 @@
 /** Compressions of parquet pages that hyparquet-compressors unpacks without a look at what came out. */
 import type { Compressors } from 'hyparquet/src/types.js';
-import { crc32 } from '../io/crc32.js';
+import { crc32 } from '../io/checksums/crc32.js';
 import { unpackBlock } from './lz4.js';
 
 /** A page of gzip: its checksum and length stand at its end. */

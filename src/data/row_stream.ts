@@ -148,3 +148,20 @@ export async function* readAhead(chunks: Chunks, count: number): AsyncGenerator<
     await iterator.return?.();
   }
 }
+
+/** The first chunks as they are. */
+export async function* firstChunks(chunks: Chunks, count: number): AsyncGenerator<Chunk> {
+  let left = count;
+  if (left === 0) return;
+  for await (const chunk of chunks) {
+    yield chunk;
+    left -= 1;
+    if (left === 0) return;
+  }
+}
+
+/** The chunks after so many. */
+export async function* laterChunks(chunks: Chunks, count: number): AsyncGenerator<Chunk> {
+  let left = count;
+  for await (const chunk of chunks) if (left-- <= 0) yield chunk;
+}

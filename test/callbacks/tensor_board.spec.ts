@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { crc32c, maskCrc32c } from '../../src/io/crc32c.js';
+import { crc32c, maskCrc32c } from '../../src/io/checksums/crc32c.js';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorBoard } from '../backends/tensorflow/python_tensorflow.js';
 import { describeForBackends, skipOrFail } from '../helpers/backends.js';
 

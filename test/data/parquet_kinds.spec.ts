@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as emb from 'tfjs-embeddings/node';
 import { ValueError } from '../../src/base/errors.js';
-import { crc32 } from '../../src/io/crc32.js';
+import { crc32 } from '../../src/io/checksums/crc32.js';
 import { expectRejection } from '../helpers/errors.js';
 import { rowsOf, type Row } from './rows.js';
 

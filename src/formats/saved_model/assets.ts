@@ -1,7 +1,7 @@
 /** What travels beside the graph, so that a SavedModel of this package becomes a layers model again. */
 import type * as tf from '@tensorflow/tfjs';
 import type { NamedTensor } from '../../base/types.js';
-import { crc32c } from '../../io/crc32c.js';
+import { crc32c } from '../../io/checksums/crc32c.js';
 import { keptValues } from '../../lookup/kept_values.js';
 import type { ModelVariables } from './variables.js';
 

@@ -9,7 +9,7 @@ import { checkPlan } from '../../partition/check_plan.js';
 import { GROUP_NAMES, type EmbeddingPlan, type PlanData } from '../../partition/plan.js';
 import { PLACEMENT_FIELDS, type PlanEmbeddingArgs } from '../../partition/plan_request.js';
 import type { PlanTableArgs } from '../../partition/plan_table.js';
-import { fittingPlan } from '../../partition/fitting_plan.js';
+import { fittingPlan } from '../../partition/strategies/fitting_plan.js';
 import { planEmbedding } from '../../partition/planner.js';
 import { readPlan } from '../../partition/read_plan.js';
 import { tableLayouts, type TableLayout } from '../../partition/table_layout.js';

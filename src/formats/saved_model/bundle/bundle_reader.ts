@@ -2,7 +2,7 @@
 import { ValueError, described } from '../../../base/errors.js';
 import { dataTypeName, ELEMENT_BYTES, type VariableType } from '../wire/data_types.js';
 import { BundleEntry, BundleHeader, type BundleEntryMessage } from '../wire/saved_model_messages.js';
-import { extendCrc32c, maskCrc32c } from '../../../io/crc32c.js';
+import { extendCrc32c, maskCrc32c } from '../../../io/checksums/crc32c.js';
 import { readIndexTable } from './index_table.js';
 
 /** A file of values: those of a disk, or of anything like one. */

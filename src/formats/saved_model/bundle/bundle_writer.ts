@@ -3,7 +3,7 @@ import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { shapeMessage } from '../graph/value.js';
 import { DataType, type DataTypeName } from '../wire/data_types.js';
 import { BundleEntry, BundleHeader, type BundleEntryMessage } from '../wire/saved_model_messages.js';
-import { crc32c, extendCrc32c, maskCrc32c } from '../../../io/crc32c.js';
+import { crc32c, extendCrc32c, maskCrc32c } from '../../../io/checksums/crc32c.js';
 import { writeIndexTable, type IndexEntry } from './index_table.js';
 
 /** Under which TensorFlow looks for the graph of objects. */

@@ -4,7 +4,7 @@
  */
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import { ValueError, described } from '../../../base/errors.js';
-import { crc32c, extendCrc32c, maskCrc32c } from '../../../io/crc32c.js';
+import { crc32c, extendCrc32c, maskCrc32c } from '../../../io/checksums/crc32c.js';
 
 const MAGIC_LOW = 0x8b80fb57;
 const MAGIC_HIGH = 0xdb477524;

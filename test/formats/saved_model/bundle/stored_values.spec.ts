@@ -16,7 +16,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
 /** A bundle of one value, read in pieces of so many bytes. */
 async function bundleOf(values: Float32Array, shape: number[], pieceBytes: number): Promise<BundleReader> {
   const writer = new BundleWriter();
-   
+
   const pieces = async function* (): AsyncGenerator<Uint8Array> {
     yield new Uint8Array(values.buffer);
   };

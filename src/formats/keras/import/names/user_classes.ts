@@ -5,7 +5,11 @@ import { isRecord } from '../../../../base/options.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A class that a user gives for one of a file. */
+/**
+ * A class that a user gives for one of a file: a layer, a model, an initializer, a regularizer or a constraint.
+ *
+ * @param args - What its config makes of it.
+ */
 export type CustomObject = new (...args: never[]) => tf.serialization.Serializable | tf.LayersModel;
 
 /** Classes by the names that a file has for them: `my>Dense`, or `Dense` alone for one that was not registered. */

@@ -1,5 +1,5 @@
 /** Which steps are compared with their recording. */
-import { COMPARISONS } from '../../src/capture/comparisons.js';
+import { COMPARISONS } from '../../../src/capture/functions/comparisons.js';
 
 const upTo = (steps: number): number[] =>
   Array.from({ length: steps }, (_, i) => i + 1).filter((step) => COMPARISONS.has(step));

@@ -1,7 +1,7 @@
 /** Plans that fit into the memory of devices with the slots that optimizers make, where one does. */
-import { planEmbedding } from './planner.js';
-import type { EmbeddingPlan } from './plan.js';
-import type { PlanEmbeddingArgs } from './plan_request.js';
+import { planEmbedding } from '../planner.js';
+import type { EmbeddingPlan } from '../plan.js';
+import type { PlanEmbeddingArgs } from '../plan_request.js';
 
 /** Slots of a table's size: Adam has two, Adagrad one, SGD none. What an optimizer needs is known only at its first step. */
 const SLOTS = [2, 1, 0];

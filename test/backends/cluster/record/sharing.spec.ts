@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { newClusterName, withCluster } from '../../helpers/servers/cluster.js';
-import { ServerProcess } from '../../helpers/servers/server_process.js';
-import { commonTable, stepBy, stepUp } from './common_table.js';
-import { CheckpointModel } from './checkpoint_model.js';
+import { newClusterName, withCluster } from '../../../helpers/servers/cluster.js';
+import { ServerProcess } from '../../../helpers/servers/server_process.js';
+import { commonTable, stepBy, stepUp } from '../common_table.js';
+import { CheckpointModel } from '../checkpoint_model.js';
 
 const all = (layer: emb.DistributedEmbedding): number[] => [...new Set(layer.getWeights()[0]!.dataSync())];
 const SHAPE: [number, number] = [commonTable.rows, commonTable.dim];
@@ -206,7 +206,7 @@ describe('Clients of a name', () => {
     await withCluster(servers, { name, tables: 'attach' }, async () => {
       const model = new CheckpointModel('copies', 'sgd');
       await model.train(2); // who changed them has gone
-      const { runningCluster } = await import('../../../src/backends/cluster/register.js');
+      const { runningCluster } = await import('../../../../src/backends/cluster/register.js');
       const { membership } = runningCluster()!.settings;
       // As another client would.
       membership.stores.forEach((store) =>
@@ -256,10 +256,10 @@ describe('Clients of a name', () => {
       await withCluster(servers, { name, tables }, async () => {
         const layer = commonTable();
         expect(all(layer)).toEqual([2]);
-        const { runningCluster } = await import('../../../src/backends/cluster/register.js');
+        const { runningCluster } = await import('../../../../src/backends/cluster/register.js');
         const { membership } = runningCluster()!.settings;
         // As another client does it.
-        const { Membership } = await import('../../../src/backends/cluster/record/membership.js');
+        const { Membership } = await import('../../../../src/backends/cluster/record/membership.js');
         const sessions = membership.stores.map(({ session }) => session);
         const other = new Membership(sessions, name, 'attach', 'another');
         for (const store of other.stores) store.read();

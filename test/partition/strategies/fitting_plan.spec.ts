@@ -1,6 +1,6 @@
 /** Plans that fit into devices with limits, wherever one does. */
-import { fittingPlan } from '../../src/partition/fitting_plan.js';
-import { planEmbedding } from '../../src/partition/planner.js';
+import { fittingPlan } from '../../../src/partition/strategies/fitting_plan.js';
+import { planEmbedding } from '../../../src/partition/planner.js';
 
 const fullest = (plan: ReturnType<typeof fittingPlan>): number =>
   Math.max(...plan.ranks.map(({ predicted }) => predicted!.bytesMemory));

@@ -1,5 +1,5 @@
 /** CRC-32C (Castagnoli), with which TensorFlow checks its files; and its masked form, as they hold it. */
-import { platform } from '../base/platform.js';
+import { platform } from '../../base/platform.js';
 
 const POLYNOMIAL = 0x82f63b78;
 

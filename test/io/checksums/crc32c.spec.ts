@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { addonPath, loadAddon } from '../../src/backends/native/addon.js';
-import { crc32c, extendCrc32cPlainly, maskCrc32c } from '../../src/io/crc32c.js';
-import { skipOrFail } from '../helpers/backends.js';
+import { addonPath, loadAddon } from '../../../src/backends/native/addon.js';
+import { crc32c, extendCrc32cPlainly, maskCrc32c } from '../../../src/io/checksums/crc32c.js';
+import { skipOrFail } from '../../helpers/backends.js';
 
 function noise(length: number): Uint8Array {
   let state = 12345;
