@@ -75,7 +75,8 @@ export function sparseApply(
     if (uniqueIds.size === 0 && !everywhere) return;
     if (everywhere) {
       const idle = { table: decayed(matrix, hyper.idleDecay), slots: whole.slots };
-      const next = UPDATES[optimizer].stepRows(tf, idle, tf.zerosLike(matrix), hyper);
+      const isMoved = UPDATES[optimizer].movesIdleRows === true;
+      const next = isMoved ? UPDATES[optimizer].stepRows(tf, idle, tf.zerosLike(matrix), hyper) : whole;
       whole = { table: limitRows(next.table, hyper), slots: next.slots };
     }
     if (uniqueIds.size > 0) whole = scatterRows(whole, uniqueIds, stepTouched(optimizer, touched, sums, hyper));

@@ -98,7 +98,7 @@ export function sparseApply(
   if (stepsIdleRows(optimizer, hyper)) stepUntouched(optimizer, table, slots, touched, hyper);
 }
 
-/** Rows without ids: the optimizer with a zero gradient, after their decay and within the limits. */
+/** Rows without ids: the optimizer with a zero gradient after their decay, where it moves them; within the limits. */
 function stepUntouched(
   optimizer: UpdateName,
   table: HostTable,
@@ -110,8 +110,10 @@ function stepUntouched(
   for (let id = 0; id < table.rows; id++) {
     if (touched.has(id)) continue;
     const row = readRow(table, id);
-    decay(row, hyper.idleDecay);
-    UPDATES[optimizer].stepRow(row, slots, id, zeros, hyper);
+    if (UPDATES[optimizer].movesIdleRows === true) {
+      decay(row, hyper.idleDecay);
+      UPDATES[optimizer].stepRow(row, slots, id, zeros, hyper);
+    }
     limitRow(row, hyper);
     table.data.set(row, id * table.dim);
   }

@@ -236,13 +236,14 @@ export function constrainedText(storage: StepForm['storage'], rows: 'touched' | 
     }`;
 }
 
-/** Steps the rows that are not touched with a gradient of zero; into another buffer where they are constrained after. */
+/** Steps the rows that are not touched with a gradient of zero, where that moves them; into another buffer where they are constrained after. */
 export function idleText(form: StepForm, isConstrained: boolean): string {
   const { storage, hyper } = form;
-  const value = (c: string): string => `limited(updated(row, ${c}, 0.0))`;
+  const isMoved = UPDATES[form.optimizer].movesIdleRows === true;
+  const value = (c: string): string => `limited(${isMoved ? `updated(row, ${c}, 0.0)` : `valueAt(row, ${c})`})`;
   const store = isConstrained ? `result[index] = ${value('cell')};` : storeText(storage, value);
   return `${QUOTIENT}${POWER}${IS_TOUCHED}${valueText(storage, isConstrained ? 'table' : 'result')}
-    ${limitedText(hyper)}${updatedText(form, 'idleDecay')}${isConstrained ? '' : roundingText(storage)}
+    ${limitedText(hyper)}${isMoved ? updatedText(form, 'idleDecay') : ''}${isConstrained ? '' : roundingText(storage)}
     fn run(index : i32) {
       let row = index / uniforms.cells;
       ${UNLESS_IDLE}

@@ -159,7 +159,7 @@ function constrain(stepping: Stepping, part: Part, sums: tf.TensorInfo, rows: 't
 function stepIdle(stepping: Stepping, part: Part, scratch: Scratch): void {
   const { backend, form, groups, cells, table } = stepping;
   const isConstrained = form.hyper.constraint === 2;
-  const slots = slotInputs(stepping, part);
+  const slots = UPDATES[form.optimizer].movesIdleRows === true ? slotInputs(stepping, part) : {};
   const [rows] = part.tensors;
   const columns = isConstrained ? table.dim : cells;
   const program = {
