@@ -40,9 +40,29 @@ function textOf(value: unknown, separator: string): string {
   return (typeof value === 'object' ? Array.from(value as ArrayLike<unknown>).join(separator) : String(value)).trim();
 }
 
+/** The first row of a CSV file, which names its columns. */
+async function headerOf(path: string): Promise<string[]> {
+  const places = Object.keys(await emb.data.columnsOf(path, { header: false }));
+  const columns = Object.fromEntries(places.map((place) => [place, { type: 'string', missing: '' } as const]));
+  for await (const { features } of emb.data.fromCsv(path, { header: false, columns })) {
+    return places.map((place) => textOf(features[place], ''));
+  }
+  return [];
+}
+
+/** Throws for two columns of one name, of which neither would be read. */
+async function checkNames(path: string): Promise<void> {
+  // Whatever else is wrong with the file, reading its rows tells.
+  const names = await headerOf(path).catch(() => []);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined)
+    throw new InputError(`${path}: expected columns of different names, found two named ${twice}`);
+}
+
 /** Reads a CSV file with a header line, or a parquet file. Throws InputError, with the row, for anything that is none. */
 export async function readTable(path: string, separator: string): Promise<TextTable> {
   try {
+    if (!path.endsWith('.parquet')) await checkNames(path);
     const types = Object.entries(await emb.data.columnsOf(path));
     const columns = types.map(([name]) => name);
     if (columns.length < 2) throw new InputError(`${path}: expected a label and at least one more column`);

@@ -14,6 +14,8 @@ const { Discretization, Pipeline } = emb.preprocessing;
 
 const EQUAL_BINS = 16;
 const DISTINCT_BINS = 128;
+/** The least number that float32 holds, as bins are: what is missing lies below it. */
+const LEAST = -(2 - 2 ** -23) * 2 ** 127;
 /** Values seen less often share row 0, which is thereby trained. */
 const LEAST_SEEN = 2;
 const MISSING = new Set(['', '?', 'NA', 'N/A', 'NaN', 'nan', 'null']);
@@ -72,7 +74,7 @@ function viewsOf(column: string, cells: readonly string[], separator: string) {
     return [kind === 'ragged' ? view('words', { list: 'string' }, [seen]) : view('word', 'string', seen)];
   }
   const bins = (name: string, boundaries: readonly number[]) =>
-    view(name, new Discretization({ binBoundaries: [-Number.MAX_VALUE, ...boundaries] }));
+    view(name, new Discretization({ binBoundaries: [LEAST, ...boundaries] }));
   const numbers = cells.filter(isNumber).map(Number);
   const distinct = [...new Set(numbers)].sort((a, b) => a - b);
   const count = Math.min(distinct.length, DISTINCT_BINS);

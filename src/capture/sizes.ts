@@ -4,17 +4,18 @@ import { kindsOf, outputOf } from './places.js';
 import type { RecordedOp, Recording } from './recording.js';
 import { lines, type GraphAddon } from './step_graph.js';
 
-const INT = 3;
+/** Bytes of a constant that may tell a size, such as the ends of a range. */
+const MOST_BYTES = 4096;
 /** Ops of this package, of which the recorder knows the sizes. */
 const OWN = /^Embedding|^RaggedGather$/;
 
 /**
- * These ops alone, all in use: what other ops gave is fed, with the shape that it had. Of constants only whole numbers
- * can tell sizes.
+ * These ops alone, all in use: what other ops gave is fed, with the shape that it had, and so are constants that are too
+ * large to tell sizes.
  */
 function alone(recording: Recording, ops: readonly RecordedOp[]): Recording {
   const known = kindsOf(recording);
-  const constants = recording.constants.filter(({ type }) => type === INT);
+  const constants = recording.constants.filter(({ values }) => values.byteLength <= MOST_BYTES);
   const results = ops.flatMap(({ node, outputs }) => outputs.map((_, i) => outputOf(node, i)));
   const there = new Set([...constants.map(({ name }) => name), ...results]);
   const fed = (place: string): string => (there.has(place) ? place : `fed_${place.replace(':', '_')}`);

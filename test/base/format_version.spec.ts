@@ -46,8 +46,8 @@ describe('versions of formats', () => {
     const config = new emb.preprocessing.Pipeline({ columns: { age: 'float' } }).getConfig();
     expect(config.version).toBe(1);
     expect(emb.preprocessing.Pipeline.fromConfig({ columns: config.columns }).getConfig()).toEqual(config);
-    const message = messageOf(() => emb.preprocessing.Pipeline.fromConfig({ ...config, version: 2 }));
-    expect(message).toBe(`\`config\`: expected a pipeline of version 1, received one of version 2. ${LATER}`);
+    const message = messageOf(() => emb.preprocessing.Pipeline.fromConfig({ ...config, version: 3 }));
+    expect(message).toBe(`\`config\`: expected a pipeline of versions 1 to 2, received one of version 3. ${LATER}`);
   });
 
   it('are in checkpoints of servers', () => {

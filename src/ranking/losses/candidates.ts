@@ -41,6 +41,7 @@ export function candidatesOf({ labels, scores }: LossArguments, positives: Posit
     throw new ArgumentTypeError('yTrue', `int32 ids, which \`${option}\` asks for`, labels);
   }
   const [batch, columns] = scores.shape;
+  if (labels.rank === 0 || labels.size === 0) throw new ValueError('yTrue', 'an id for each row', labels);
   const ids = labels.reshape([labels.shape[0]!, -1]) as tf.Tensor2D;
   const [rows, each] = ids.shape;
   const positive = ids.slice([0, 0], [-1, 1]) as tf.Tensor2D;

@@ -216,7 +216,7 @@ describe('reference steps', () => {
     expectClose(table.data, [1 - 0.5 / Math.sqrt(3.25), 1 - 1 / Math.sqrt(3.25), 1, 1], 1);
   });
 
-  it('step all rows where lazy is 0, the untouched ones by the optimizer alone', () => {
+  it('step all rows where lazy is 0, the untouched ones without decay and within the limits', () => {
     const table: HostTable = { data: Float32Array.of(4, 4), rows: 2, dim: 1 };
     const slots = [Float32Array.of(1, 1), Float32Array.of(4, 4)];
     const bags: HostBags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
@@ -224,7 +224,11 @@ describe('reference steps', () => {
     const packed = packHyper({ ...NEUTRAL_HYPER, ...hyper });
     stepOne(referenceKernels, 'adam', table, slots, Float32Array.of(0), bags, NO_BAGS, packed);
     expectClose(slots[0]!, [0.5, 0.5]);
-    expectClose(table.data, [1, 4 - 0.25], 4); // 4 * 0.5 - 0.25 limited to 1; 4 - 0.5 / 2
+    expectClose(table.data, [1, 1], 4); // 4 * 0.5 - 0.25 and 4 - 0.5 / 2, limited to 1
+    table.data.fill(4);
+    const unlimited = packHyper({ ...NEUTRAL_HYPER, ...hyper, clipWeightMax: 100 });
+    stepOne(referenceKernels, 'adam', table, slots, Float32Array.of(0), bags, NO_BAGS, unlimited);
+    expectClose(table.data, [2 - 0.125, 4 - 0.125], 4); // the momenta are 0.25
   });
 
   it('read hyper-parameters in the order in which they are packed', () => {

@@ -32,7 +32,7 @@ void compute_whole_ids(void*, TF_OpKernelContext* context) {
       te_whole_ids(Call::floats(given), tf.TF_TensorElementCount(given), static_cast<int32_t*>(Call::data(ids)));
   if (bad < 0) return;
   call.fail(TF_INVALID_ARGUMENT,
-            "ids: expected whole numbers of at most 2^24 in magnitude, received %g at position %lld",
+            "ids: expected whole numbers below 2^24 in magnitude, received %g at position %lld",
             static_cast<double>(Call::floats(given)[bad]), static_cast<long long>(bad));
 }
 
