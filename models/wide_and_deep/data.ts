@@ -53,7 +53,7 @@ async function headerOf(path: string): Promise<string[]> {
 /** Throws for two columns of one name, of which neither would be read. */
 async function checkNames(path: string): Promise<void> {
   // Whatever else is wrong with the file, reading its rows tells.
-  const names = await headerOf(path).catch(() => []);
+  const names = await headerOf(path).catch((): string[] => []);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined)
     throw new InputError(`${path}: expected columns of different names, found two named ${twice}`);

@@ -124,8 +124,13 @@ export async function csvColumns(file: DataFile, format: Format): Promise<Map<st
   }
   if (names === null) throw noHeader(file.name);
   const known = [...names].filter((entry): entry is [string, number] => entry[1] !== null);
+  const [twice] = [...names].find(([, place]) => place === null) ?? [];
+  if (known.length === 0 && twice !== undefined) throw repeatedName(twice, file.name);
   return new Map(known.map(([name, place]) => [name, typeOfCells(rows.map((row) => row[place] ?? ''))]));
 }
+
+const repeatedName = (name: string, file: string): ValueError =>
+  new ValueError('source', 'columns of different names', described(`two named ${name} in ${file}`));
 
 const noHeader = (name: string): ValueError =>
   new ValueError('source', 'a CSV file with a header', described(`${name}, which is empty`));
@@ -146,8 +151,7 @@ async function* rowsOf(file: DataFile, { columns }: Declaration, format: Format)
       const place = names.get(spec.source);
       checkFound(spec.source, `columns.${spec.name}`, names, name);
       if (typeof place === 'number') found.set(spec.source, place);
-      else
-        throw new ValueError('source', 'columns of different names', described(`two named ${spec.source} in ${name}`));
+      else throw repeatedName(spec.source, name);
     }
     places = [...found];
     cells = places.map(() => []);
