@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { expectClose } from '../../helpers/tensors.js';
+import { expectClose } from '../../../helpers/tensors.js';
 
-const FOLDER = fileURLToPath(new URL('../../goldens/keras_files/trained/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../../goldens/keras_files/trained/', import.meta.url));
 
 describe('Trained models of Keras 2', () => {
   it('load with the predictions that they had', async () => {
