@@ -135,7 +135,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
    * @param learningRate - The new rate.
    */
   setLearningRate(learningRate: LearningRate): void {
-    refuseRecording('it sets the learning rate of an optimizer: give a function of the step as learningRate');
+    refuseRecording('it sets the learning rate');
     this.#settings.learningRate = checkLearningRate(learningRate);
   }
 

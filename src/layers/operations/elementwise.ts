@@ -72,6 +72,8 @@ function asFloats(compute: Binary): Binary {
 /** Backends whose rests of whole numbers are exact; GPUs compute with floats. */
 const EXACT = ['cpu', 'wasm', 'tensorflow'];
 
+const whole = (value: number): tf.Scalar => tf.scalar(value, 'int32');
+
 /** The rest, with the sign of `b`. */
 const mod: Binary = (a, b) => {
   if (!EXACT.includes(tf.getBackend())) return asFloats(tf.mod)(a, b);
@@ -93,7 +95,7 @@ const floorDivide: Binary = (a, b) => {
 /** Products, of whole numbers their lower 32 bits: `cpu` multiplies them as doubles, which lose these beyond 2^53. */
 const product: Binary = (a, b) => {
   if (a.dtype !== 'int32' || tf.getBackend() !== 'cpu') return tf.mul(a, b);
-  const half = tf.scalar(2 ** 16, 'int32');
+  const half = whole(2 ** 16);
   return tf.floorDiv(a, half).mul(b).mul(half).add(tf.mod(a, half).mul(b));
 };
 
@@ -101,11 +103,17 @@ const product: Binary = (a, b) => {
 function wholePower(base: tf.Tensor, exponent: tf.Tensor): tf.Tensor {
   let [result, factor, rest] = [tf.onesLike(base).add(tf.zerosLike(exponent)), base, exponent];
   for (let bit = 0; bit < 31; bit++) {
-    const isOdd = mod(rest, tf.scalar(2, 'int32'));
+    const half = floorDivide(rest, whole(2));
     // 1 where the bit is not set.
-    result = product(result, isOdd.mul(factor.sub(tf.scalar(1, 'int32'))).add(tf.scalar(1, 'int32')));
+    result = product(
+      result,
+      rest
+        .sub(half.mul(whole(2)))
+        .mul(factor.sub(whole(1)))
+        .add(whole(1)),
+    );
     factor = product(factor, factor);
-    rest = floorDivide(rest, tf.scalar(2, 'int32'));
+    rest = half;
   }
   return result;
 }
@@ -179,7 +187,7 @@ const clip: Rule = {
     const [low, high] = [bound('xMin', -Infinity), bound('xMax', Infinity)];
     if (value.dtype !== 'int32') return tf.clipByValue(value.toFloat(), low, high).cast(value.dtype);
     // Floats hold no whole numbers beyond 2^24.
-    const within = (limit: number): tf.Scalar => tf.scalar(Math.min(Math.max(limit, -(2 ** 31)), 2 ** 31 - 1), 'int32');
+    const within = (limit: number): tf.Scalar => whole(Math.min(Math.max(limit, -(2 ** 31)), 2 ** 31 - 1));
     return tf.minimum(tf.maximum(value, within(Math.ceil(low))), within(Math.floor(high)));
   },
 };

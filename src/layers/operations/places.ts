@@ -332,11 +332,8 @@ export const PLACES: Readonly<Record<string, Rule>> = {
       const whole = axis === null ? [sizeOf(shape)] : shape;
       const at = axis === null ? 0 : axisOf(axis, shape.length);
       const counts = countsOf(repeats, whole[at]!);
-      return whole.map((size, i) => {
-        if (i !== at) return size;
-        if (counts.length > 1) return counts.reduce((sum, count) => sum + count, 0);
-        return size === null ? null : size * counts[0]!;
-      });
+      const sum = counts.reduce((total, count) => total + count, 0);
+      return whole.map((size, i) => (i !== at ? size : counts.length > 1 ? sum : size === null ? null : size * sum));
     },
     (x, { repeats, axis }) => {
       const [whole, at] = axis === null ? [x.flatten(), 0] : [x, axisOf(axis, x.rank)];
