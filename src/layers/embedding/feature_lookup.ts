@@ -250,8 +250,9 @@ function checkSameSplits(ofIds: tf.Tensor1D, ofWeights: tf.Tensor1D, path: strin
   const [ids, weights] = [ofIds.dataSync<'int32'>(), ofWeights.dataSync<'int32'>()];
   const end = ids.findIndex((each, i) => each !== weights[i]);
   if (end < 0) return;
-  const row = (splits: Int32Array): string => `${splits[end]! - splits[end - 1]!} values in row ${end - 1}`;
-  throw new ValueError(path, row(ids), described(row(weights)));
+  const count = (splits: Int32Array): number => splits[end]! - splits[end - 1]!;
+  const received = described(`${count(weights)} in row ${end - 1}`);
+  throw new ValueError(path, `rows as the ids have, ${count(ids)} values in row ${end - 1}`, received);
 }
 
 /** The weights of ragged rows, one for each id. */
