@@ -15,10 +15,18 @@ const PACKAGES = {
 
 export type DebianFile = keyof typeof PACKAGES;
 
+/** How often a program is tried that another spec file, or the system, keeps locked. */
+const MOST_TRIES = 60;
+
 function aptGet(...args: string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const { status, stderr, error } = spawnSync('apt-get', args, { encoding: 'utf8', env, timeout: 8 * 60_000 });
-  if (status !== 0) throw new Error(`apt-get ${args.join(' ')}: ${error?.message ?? stderr}`);
+  for (let tries = 1; ; tries++) {
+    const { status, stderr, error } = spawnSync('apt-get', args, { encoding: 'utf8', env, timeout: 8 * 60_000 });
+    if (status === 0) return;
+    const isLocked = error === undefined && /could not get lock|unable to (acquire|lock)/i.test(stderr);
+    if (!isLocked || tries === MOST_TRIES) throw new Error(`apt-get ${args.join(' ')}: ${error?.message ?? stderr}`);
+    spawnSync('sleep', ['5']);
+  }
 }
 
 /** Sees to it that these files are there. Throws where they are not and cannot be installed. */
