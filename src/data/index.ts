@@ -2,7 +2,6 @@
 export { columnsOf } from './columns_of.js';
 export { Dataset, type BatchOptions, type DatasetElement, type FeatureValue } from './dataset.js';
 export { fromCsv, type CsvArgs, type CsvFormatArgs } from './from_csv.js';
-export type { Missing } from '../preprocessing/pipeline/missing_values.js';
 export type { DataSource } from './data_file.js';
 export { fromParquet } from './from_parquet.js';
 export { fromArrow, type ArrowTable } from './from_arrow.js';
@@ -14,6 +13,7 @@ export type {
   DatePart,
   DeclarationArgs,
   ListType,
+  Missing,
   Preprocessor,
   ScalarType,
 } from './column_spec.js';
