@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ObjectCache } from './object_cache.mjs';
 import { unfinished } from './setup/unfinished.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -63,7 +64,7 @@ function linkFlags(platform) {
   return ['-shared', '-pthread', '-Wl,-z,nodelete', '-ldl', '-lm'];
 }
 
-function compileJobs({ cc, cxx, target, flags, napiInclude, tensorflowInclude, folder, log }) {
+function compileJobs({ cc, cxx, target, flags, napiInclude, tensorflowInclude, folder, cache, log }) {
   const x64 = target.arch === 'x64';
   const common = [...COMMON, ...(target.platform === 'win32' ? [] : ['-fPIC']), ...flags];
   const withTensorFlow = tensorflowInclude ? ['-DTE_WITH_TENSORFLOW'] : [];
@@ -90,8 +91,9 @@ function compileJobs({ cc, cxx, target, flags, napiInclude, tensorflowInclude, f
   const weight = (call) => (/instance_|tensorflow/.test(call.at(-1)) ? 0 : 1);
   calls.sort((a, b) => weight(a) - weight(b));
   const objects = calls.map((call) => call.at(-1));
-  const jobs = calls.map(([command, ...args]) => async () => {
-    const said = await run(command, args);
+  const compile = ([command, ...args]) => run(command, args);
+  const jobs = calls.map((call) => async () => {
+    const said = await (cache === null ? compile(call) : cache.make(call, call.at(-1), compile));
     if (said !== '') log(said);
   });
   return { jobs, objects };
@@ -103,20 +105,28 @@ function compileJobs({ cc, cxx, target, flags, napiInclude, tensorflowInclude, f
  * cc, cxx: commands of the compilers, or lists of a command and its first arguments; cxx may be null for Node alone.
  * napiInclude: folder with node_api.h. tensorflowInclude: folder with tensorflow/c/c_api.h, or null for Node alone.
  * out: file to write. log: takes lines of text. target: {platform, arch} as Node names them, this machine's at first.
- * flags, links: further flags of all compilers and of the linker. Throws an Error with the compiler's words.
+ * flags, links: further flags of all compilers and of the linker. objects: folder of compiled objects that are kept; null:
+ * all are compiled. Throws an Error with the compiler's words.
  */
 export async function buildNative({ cc, cxx, napiInclude, tensorflowInclude, out, log, ...others }) {
-  const { target = { platform: process.platform, arch: process.arch }, flags = [], links = [] } = others;
+  const {
+    target = { platform: process.platform, arch: process.arch },
+    flags = [],
+    links = [],
+    objects: kept = null,
+  } = others;
+  const cache = kept === null ? null : new ObjectCache(kept, here);
   // Of this process alone: compilers that outlived a killed build may still write to theirs.
   const folder = unfinished(join(dirname(out), `objects-${process.pid}`));
   const [c, cPlusPlus] = [[cc].flat(), [cxx].flat()];
   try {
     mkdirSync(folder, { recursive: true });
     const compilers = { cc: c, cxx: cPlusPlus, target, flags };
-    const { jobs, objects } = compileJobs({ ...compilers, napiInclude, tensorflowInclude, folder, log });
+    const { jobs, objects } = compileJobs({ ...compilers, napiInclude, tensorflowInclude, folder, cache, log });
     await runAll(jobs, Math.max(2, Math.min(4, availableParallelism())));
     const [linker, ...first] = tensorflowInclude ? cPlusPlus : c;
     await run(linker, [...first, ...objects, ...linkFlags(target.platform), ...links, '-o', out]);
+    cache?.sweep();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

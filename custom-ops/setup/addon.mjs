@@ -10,7 +10,7 @@ import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 import { removeUnfinished, unfinished } from './unfinished.mjs';
 
 const STAMP = `${addon}.json`;
-const SOURCES = ['kernels', 'hosts', 'build_native.mjs'];
+const SOURCES = ['kernels', 'hosts', 'build_native.mjs', 'object_cache.mjs'];
 
 /**
  * Finds the addon; `make` builds it when its sources, TensorFlow's headers or the compilers are others. Where this
@@ -99,6 +99,7 @@ async function compile({ cc, cxx, headers, wanted, log, why }) {
       napiInclude: headers,
       tensorflowInclude: wanted?.include ?? null,
       out,
+      objects: join(build, 'objects'),
       log,
     });
   } catch (error) {

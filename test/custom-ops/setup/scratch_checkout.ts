@@ -85,7 +85,7 @@ export class ScratchCheckout {
       ...names(join(this.tfjsNode, 'lib')).map((name) => join(this.tfjsNode, 'lib', name)),
     ];
     const isLeft = (name: string): boolean =>
-      /\.(partial|tmp)$|^setup\.lock|^download$|^objects|^npm\.begun$/.test(name);
+      /\.(partial|tmp)$|^setup\.lock|^download$|^objects-|^npm\.begun$/.test(name);
     return places.flatMap((place) => names(place).filter(isLeft));
   }
 

@@ -98,6 +98,8 @@ export class Scratch {
           napiInclude: join(this.root, 'node_modules', 'node-api-headers', 'include'),
           tensorflowInclude: tensorflow === undefined ? null : join(this.tree, BUILD, tensorflow, 'include'),
           out,
+          // Those of the project, and of the mutations before: a mutation compiles what reads its file.
+          objects: join(this.tree, BUILD, 'objects'),
           log: () => undefined,
         });
         return null;
