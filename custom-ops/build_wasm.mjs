@@ -164,9 +164,14 @@ export async function buildWasm({ log = () => {} } = {}) {
     writeGenerated(bytes, INSTRUCTION_SET);
     return { file, generated: GENERATED };
   } catch (error) {
-    if (!existsSync(GENERATED)) writeGenerated(new Uint8Array(0), 'none');
+    writeEmpty();
     throw error;
   }
+}
+
+/** An empty module where there is none: everything else loads beside it, and finds no WebAssembly. */
+export function writeEmpty() {
+  if (!existsSync(GENERATED)) writeGenerated(new Uint8Array(0), 'none');
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

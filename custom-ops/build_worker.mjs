@@ -68,9 +68,14 @@ export async function buildWorker({ log = () => {} } = {}) {
     log(`program of devices: ${text.length} bytes`);
     return { generated: GENERATED, files: files.sort() };
   } catch (error) {
-    if (!existsSync(GENERATED)) writeGenerated('');
+    writeEmpty();
     throw error;
   }
+}
+
+/** An empty program where there is none: everything else loads beside it, and finds no threads for devices. */
+export function writeEmpty() {
+  if (!existsSync(GENERATED)) writeGenerated('');
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -13,11 +13,13 @@ async function importBackend(name: string): Promise<void> {
   if (name === 'wasm') await import('@tensorflow/tfjs-backend-wasm');
 }
 
+// Data are read before a backend is chosen. tfjs would print at the first use of `cpu` that a backend for Node is missing;
+// the kernels are native here.
+await tf.setBackend('cpu');
+(tf.backend() as { firstUse?: boolean }).firstUse = false;
+
 async function start(name: string): Promise<void> {
   await emb.ready();
-  // tfjs would print at the first use of `cpu` that a backend for Node is missing; the kernels are native here.
-  const cpu = tf.findBackend('cpu') as { firstUse?: boolean } | null;
-  if (cpu !== null) cpu.firstUse = false;
   if (!(await tf.setBackend(name))) throw new Error('tfjs could not start it');
 }
 
@@ -30,7 +32,8 @@ async function withBackend(name: string | null, what: string, work: (name: strin
     if (name !== null) {
       throw new InputError(`the ${what} ${name} is not there: ${reason} (npx tfjs-embeddings setup adds it)`);
     }
-    process.stderr.write(`TensorFlow is not there (${reason}): the ${what} is cpu\n`);
+    const why = reason!.includes('tfjs_binding.node') ? '--backend tensorflow sets it up' : reason;
+    process.stderr.write(`TensorFlow is not there (${why}): the ${what} is cpu\n`);
     await work('cpu');
   }
 }

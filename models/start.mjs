@@ -1,13 +1,16 @@
 // @ts-check
 /**
- * Sets this clone up and runs a model: `node models/start.mjs wide_and_deep --epochs 3`, which is `npm start`.
+ * Sets up what a model needs in this clone, and runs it: `node models/start.mjs wide_and_deep --epochs 3`, which is
+ * `npm start`.
  *
- * Options come first, as set-up takes minutes where nothing is installed; so this needs Node alone.
+ * Options come first, as set-up takes a minute where nothing is installed; so this needs Node alone.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { setup } from '../custom-ops/setup/program.mjs';
+import { makeParts } from '../custom-ops/setup/program.mjs';
+import { tableOf } from '../custom-ops/setup/table.mjs';
 import { optionsIn } from './command_line.mjs';
+import { CLUSTER, EMULATOR } from './device_options.mjs';
 import * as demo from './demo/options.mjs';
 import * as dlrm from './dlrm/options.mjs';
 import * as matrixFactorization from './matrix_factorization/options.mjs';
@@ -17,6 +20,8 @@ import * as synthetic from './synthetic/options.mjs';
 import * as tpuEmbedding from './tpu_embedding/options.mjs';
 import * as twoTower from './two_tower/options.mjs';
 import * as wideAndDeep from './wide_and_deep/options.mjs';
+
+const TYPESCRIPT = new URL('../custom-ops/typescript/register.mjs', import.meta.url).href;
 
 /** @type {ReadonlyMap<string, import('./command_line.mjs').CommandLine<unknown>>} */
 const MODELS = new Map(
@@ -34,6 +39,47 @@ const MODELS = new Map(
 );
 
 /**
+ * @typedef {object} Asked what options say of backends
+ * @property {string | null} [backend]
+ * @property {string | null} [host]
+ * @property {{ readonly host?: string | null } | null} [onDevices]
+ * @property {string | null} [export]
+ */
+
+/**
+ * The parts of set-up that a run needs: TensorFlow's 270 MB and WebAssembly only where something computes with them.
+ * @param {Asked} asked
+ */
+function partsFor({ backend, host, onDevices, export: exported = null }) {
+  const names = [backend, host, onDevices?.host];
+  const hasTensorflow = exported !== null || names.includes('tensorflow') || backend === CLUSTER;
+  // What has no choice of backends has a page, or devices.
+  const isOnHost = backend !== undefined && backend !== 'wasm' && backend !== EMULATOR && host == null && !onDevices;
+  return [
+    ...(hasTensorflow ? ['TensorFlow', 'tfjs-node'] : []),
+    ...['dependencies', 'addon'],
+    ...(isOnHost || backend === CLUSTER ? [] : ['WebAssembly', 'workers']),
+  ];
+}
+
+/**
+ * Makes what a run needs, and says what was made or is missing; WebAssembly too where the native addon cannot be made.
+ * Resolves to whether the run can begin.
+ * @param {Asked} asked
+ * @returns {Promise<boolean>}
+ */
+async function setUpFor(asked) {
+  const only = partsFor(asked);
+  let rows = await makeParts({ only });
+  if (rows?.some(({ name, state }) => name === 'addon' && state === 'missing') && !only.includes('WebAssembly')) {
+    rows = [...rows, ...((await makeParts({ only: ['dependencies', 'WebAssembly'] })) ?? []).slice(1)];
+  }
+  if (rows === null) return false;
+  if (rows.some(({ state }) => state !== 'present')) process.stderr.write(`${tableOf(rows)}\n`);
+  return rows.every(({ name, state }) => name !== 'dependencies' || state !== 'missing');
+}
+
+/**
  * Runs the model's program; resolves to its exit code. What would end this process goes on to it.
  * @param {string} name
  * @param {readonly string[]} args
@@ -41,7 +87,7 @@ const MODELS = new Map(
  */
 function run(name, args) {
   const main = fileURLToPath(new URL(`./${name}/main.ts`, import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], { stdio: 'inherit' });
+  const child = spawn(process.execPath, ['--import', TYPESCRIPT, main, ...args], { stdio: 'inherit' });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => void child.kill(signal));
   }
@@ -56,6 +102,7 @@ const program = MODELS.get(name);
 if (program === undefined) {
   process.stderr.write(`error: expected one of ${[...MODELS.keys()].join(', ')}, not "${name}"\n`);
   process.exitCode = 2;
-} else if (optionsIn(args, program) !== null) {
-  process.exitCode = (await setup(['--quiet'])) || (await run(name, args));
+} else {
+  const options = optionsIn(args, program);
+  if (options !== null) process.exitCode = (await setUpFor(/** @type {Asked} */ (options))) ? await run(name, args) : 1;
 }

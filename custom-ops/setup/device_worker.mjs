@@ -31,6 +31,12 @@ export function sweepDeviceWorker() {
   removeUnfinished(build, dirname(EMBEDDED));
 }
 
+/** What sources import, where the program is not made. */
+export async function leaveOutDeviceWorker() {
+  const { writeEmpty } = await import('../build_worker.mjs');
+  if (isClone) writeEmpty();
+}
+
 /** The sources of the last time tell whether to build again: a new one can only come in through a change of these. */
 function inputsFor(files, esbuild) {
   const sources = [...(files ?? []), 'custom-ops/build_worker.mjs', 'tsconfig.json'];

@@ -1,18 +1,18 @@
 /** The parts of a set-up, in the order in which they stand on each other. */
 import { findAddon, sweepAddon } from './addon.mjs';
 import { findBundles, sweepBundles } from './bundles.mjs';
-import { findDeviceWorker, sweepDeviceWorker } from './device_worker.mjs';
+import { findDeviceWorker, leaveOutDeviceWorker, sweepDeviceWorker } from './device_worker.mjs';
 import { findDependencies, sweepDependencies } from './dependencies.mjs';
 import { findTensorflow, sweepTensorflow } from './tensorflow.mjs';
 import { findTfjsNode, sweepTfjsNode } from './tfjs_node.mjs';
-import { findWasm, sweepWasm } from './wasm.mjs';
+import { findWasm, leaveOutWasm, sweepWasm } from './wasm.mjs';
 
 /**
  * `find` looks, without changing anything, and returns a finding {state, why, make?, tensorflow?}: `state` is present,
  * built or missing; `make`, where given, makes the part and returns the new finding. `sweep` removes what making it has
  * left, now or in a set-up that was killed. `after` names the parts that it stands on: others may be made beside it, so
  * that compilers work while TensorFlow is fetched. `leavesInSrc`: what a killed set-up has left of it would count as a
- * source of bundles, so it goes first.
+ * source of bundles, so it goes first. `leaveOut` does what sources need where a part is not asked for.
  */
 const PARTS = [
   { name: 'dependencies', find: findDependencies, sweep: sweepDependencies },
@@ -20,28 +20,37 @@ const PARTS = [
   { name: 'tfjs-node', find: findTfjsNode, sweep: sweepTfjsNode, after: ['TensorFlow'] },
   // It names the version of TensorFlow, but is compiled after the smaller binding: two cores do not do more at a time.
   { name: 'addon', find: findAddon, sweep: sweepAddon, after: ['TensorFlow', 'tfjs-node'] },
-  { name: 'WebAssembly', find: findWasm, sweep: sweepWasm, leavesInSrc: true, after: [] },
-  { name: 'workers', find: findDeviceWorker, sweep: sweepDeviceWorker, leavesInSrc: true, after: ['WebAssembly'] },
+  { name: 'WebAssembly', find: findWasm, sweep: sweepWasm, leavesInSrc: true, after: [], leaveOut: leaveOutWasm },
+  {
+    name: 'workers',
+    find: findDeviceWorker,
+    sweep: sweepDeviceWorker,
+    leavesInSrc: true,
+    after: ['WebAssembly'],
+    leaveOut: leaveOutDeviceWorker,
+  },
   { name: 'bundles', find: findBundles, sweep: sweepBundles, after: ['workers'] },
 ];
 
 /**
- * Finds every part and, if `make`, makes what is missing and can be made. Returns rows {name, state, why}. `wishes`: what
- * the user asks for, {compile, tensorflowPath}.
+ * Finds every part and, if `make`, makes what is missing and can be made. Returns rows {name, state, why}, with `seconds`
+ * where a part was made. `wishes`: what the user asks for, {compile, tensorflowPath}. `only`: names of parts, where the
+ * others are neither looked for nor made; null: all.
  */
-export async function goThroughParts({ log, make, parts = PARTS, wishes = {} }) {
+export async function goThroughParts({ log, make, parts = PARTS, wishes = {}, only = null }) {
   const context = { log, ...wishes };
-  const [first, ...others] = parts;
-  const finding = await findOrMake(first.find, context, make);
+  const [first, ...others] = parts.filter(({ name }) => only === null || only.includes(name));
+  const finding = await findOrMake(first, context, make);
   if (make) first.sweep?.();
   const rows = [rowOf(first, finding)];
   if (first.name === 'dependencies' && finding.state === 'missing') return rows; // all others stand on them
   if (make) for (const { sweep, leavesInSrc } of others) if (leavesInSrc === true) sweep();
+  if (make && only !== null) rows.push(...(await leaveOut(parts.filter(({ name }) => !only.includes(name)))));
   const findings = new Map([[first.name, finding]]);
   for (const [i, part] of others.entries()) {
-    const after = part.after ?? parts.slice(0, i + 1).map(({ name }) => name);
-    const before = after.map((name) => findings.get(name));
-    findings.set(part.name, findOrMakeAfter(before, part.find, context, make));
+    const after = part.after ?? [first, ...others.slice(0, i)].map(({ name }) => name);
+    const before = after.filter((name) => findings.has(name)).map((name) => findings.get(name));
+    findings.set(part.name, findOrMakeAfter(before, part, context, make));
   }
   for (const part of others) rows.push(rowOf(part, await findings.get(part.name)));
   // Not before: what one part has left looks like what another one is at.
@@ -49,19 +58,37 @@ export async function goThroughParts({ log, make, parts = PARTS, wishes = {} }) 
   return rows;
 }
 
-async function findOrMakeAfter(before, find, context, make) {
+/** Rows of the parts that sources cannot do without and that could not be left out. */
+async function leaveOut(parts) {
+  const rows = [];
+  for (const part of parts) {
+    try {
+      await part.leaveOut?.();
+    } catch (error) {
+      rows.push(rowOf(part, { state: 'missing', why: error.message }));
+    }
+  }
+  return rows;
+}
+
+async function findOrMakeAfter(before, part, context, make) {
   const { tensorflow } = (await Promise.all(before)).find((finding) => finding.tensorflow !== undefined) ?? {};
-  return findOrMake(find, { ...context, tensorflow }, make);
+  return findOrMake(part, { ...context, tensorflow }, make);
 }
 
-function rowOf({ name }, { state, why }) {
-  return { name, state, why };
+function rowOf({ name }, { state, why, seconds }) {
+  return { name, state, why, ...(seconds === undefined ? {} : { seconds }) };
 }
 
-async function findOrMake(find, context, make) {
+async function findOrMake({ name, find }, context, make) {
   try {
     const finding = await find(context);
-    return make && finding.make !== undefined ? await finding.make() : finding;
+    if (!make || finding.make === undefined) return finding;
+    const begun = performance.now();
+    const made = await finding.make();
+    const seconds = (performance.now() - begun) / 1000;
+    context.log(`${name}: ${made.state}, ${seconds.toFixed(1)} s`);
+    return { ...made, seconds };
   } catch (error) {
     return { state: 'missing', why: error.message };
   }

@@ -57,20 +57,27 @@ export async function setup(args) {
     process.stderr.write(`setup: ${problem}\n`);
     return 2;
   }
-  const wishes = { compile, tensorflowPath: tensorflow ?? null };
-  let rows;
-  try {
-    rows = await underLock((log) => goThroughParts({ log, make: true, wishes }));
-  } catch (error) {
-    // Of the parts each tells its own; this is the lock's: a full disk, a folder of another user.
-    process.stderr.write(`set-up: ${error.message}\n`);
-    return 1;
-  }
+  const rows = await makeParts({ wishes: { compile, tensorflowPath: tensorflow ?? null } });
+  if (rows === null) return 1;
   const calm = rows.every((row) => row.state === 'present');
   // With --quiet the table is news for the person who waits, not output that a program would read.
   if (!quiet) process.stdout.write(`${tableOf(rows)}\n`);
   else if (!calm) process.stderr.write(`${tableOf(rows)}\n`);
   return exitCode(rows, process.env.CI);
+}
+
+/**
+ * Makes the parts that `only` names, all where that is null, for the wishes of goThroughParts. Resolves to its rows; null
+ * where nothing could be done, which is said.
+ */
+export async function makeParts({ only = null, wishes = {} }) {
+  try {
+    return await underLock((log) => goThroughParts({ log, make: true, only, wishes }));
+  } catch (error) {
+    // Of the parts each tells its own; this is the lock's: a full disk, a folder of another user.
+    process.stderr.write(`set-up: ${error.message}\n`);
+    return null;
+  }
 }
 
 /** 1 when something is missing that must be there, else 0. */

@@ -33,6 +33,12 @@ export function sweepWasm() {
   removeUnfinished(build, dirname(EMBEDDED));
 }
 
+/** What sources import, where the module is not made. */
+export async function leaveOutWasm() {
+  const { writeEmpty } = await import('../build_wasm.mjs');
+  if (isClone) writeEmpty();
+}
+
 async function compile(sources, clang, log, why) {
   mkdirSync(build, { recursive: true });
   log('compiling the WebAssembly module');

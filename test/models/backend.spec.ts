@@ -35,10 +35,11 @@ describe('models where tfjs-node is not installed', () => {
     expect(stderr).toMatch(/^error: the backend tensorflow is not there: not installed /m);
   });
 
-  it('say that cpu runs where none was named', () => {
+  it('say that cpu runs where none was named, and nothing of a faster backend', () => {
     const { status, stdout, stderr } = run('wide_and_deep', '--data', data, '--epochs', '1', '--json');
     expect(status).withContext(stderr).toBe(0);
     expect(stderr).toContain('TensorFlow is not there (not installed): the backend is cpu');
     expect(stdout).toContain('"backend":"cpu"');
+    expect(stdout + stderr).not.toContain('install our node backend');
   });
 });

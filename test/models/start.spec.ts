@@ -16,7 +16,9 @@ describe('npm start in a bare clone', () => {
       const filter = (path: string): boolean => path !== join(ROOT, 'custom-ops', 'build');
       cpSync(join(ROOT, name), join(folder.path, name), { recursive: true, filter });
     }
-    mkdirSync(join(folder.path, 'src'));
+    for (const name of ['wasm', 'emulator/devices']) {
+      mkdirSync(join(folder.path, 'src', 'backends', name), { recursive: true });
+    }
   });
 
   interface Answer {
@@ -26,7 +28,7 @@ describe('npm start in a bare clone', () => {
   }
   const run = (command: string, ...args: string[]): Answer => {
     // Under CI=true set-up would end with what is missing here. Without compilers it makes nothing that nobody asks for.
-    const env = { ...process.env, CI: '', CC: '/nowhere/cc', CXX: '/nowhere/c++' };
+    const env = { ...process.env, CI: '', CC: '/nowhere/cc', CXX: '/nowhere/c++', PYTHON: '/nowhere/python' };
     const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder.path, encoding: 'utf8', env });
     return { status, stdout, stderr };
   };
@@ -121,10 +123,37 @@ describe('npm start in a bare clone', () => {
     writeFileSync(join(folder.path, 'package.json'), '{"type": "module"}');
     const { status, stderr } = start('wide_and_deep', '--epochs', '1');
     expect(stderr).toContain('npm ci, install scripts disabled');
-    expect(stderr).toContain('needs the npm package rollup');
-    expect(stderr).toContain("Cannot find package 'tsx'");
+    // Without a compiler WebAssembly would compute.
+    expect(stderr).toContain('needs the npm package @yowasp/clang');
+    expect(stderr).toMatch(/Cannot find package '(esbuild|@tensorflow\/tfjs)'|tsconfig\.json/);
     expect(status).toBe(1);
   });
+
+  /** Names in the table of what was made and what is missing. */
+  const partsIn = (stderr: string): string[] =>
+    Array.from(stderr.matchAll(/^([\w-]+) +(?:missing|built) /gm), ([, name]) => name!);
+
+  for (const [what, args, parts] of [
+    ['cpu alone', ['wide_and_deep'], ['dependencies', 'addon', 'WebAssembly']],
+    [
+      'TensorFlow',
+      ['dlrm', '--backend', 'tensorflow'],
+      ['dependencies', 'TensorFlow', 'tfjs-node', 'addon', 'WebAssembly'],
+    ],
+    ['devices', ['wide_and_deep', '--backend', 'tpu-emulator'], ['dependencies', 'addon', 'WebAssembly', 'workers']],
+    ['a page', ['demo'], ['dependencies', 'addon', 'WebAssembly', 'workers']],
+  ] as const) {
+    it(`sets up no more than ${what} needs`, () => {
+      writeFileSync(join(folder.path, 'package-lock.json'), '{"lockfileVersion": 3, "packages": {}}');
+      writeFileSync(join(folder.path, 'package.json'), '{"type": "module"}');
+      const [model, ...options] = args;
+      const { status, stderr } = start(model, ...options);
+      expect(partsIn(stderr))
+        .withContext(stderr)
+        .toEqual([...parts]);
+      expect(status).toBe(1);
+    });
+  }
 });
 
 describe('programs of models in a clone that is set up', () => {

@@ -26,6 +26,11 @@ export function packageRoot(): string {
   return folder;
 }
 
+/** Whether a package's folder is a clone: only that has a lock file and sources. */
+export function isClone(root: string): boolean {
+  return existsSync(join(root, 'package-lock.json')) && existsSync(join(root, 'src'));
+}
+
 /** Where set-up puts the addon that it builds. */
 export function builtAddonPath(root: string): string {
   return join(root, 'custom-ops', 'build', 'tfjs_embeddings.node');
@@ -65,7 +70,7 @@ export function addonsHere(root = packageRoot()): AddonsHere {
   const path = builtAddonPath(root);
   const stamp = json(`${path}.json`);
   const built = existsSync(path) ? { path, source: sourceOf(stamp) } : null;
-  if (existsSync(join(root, 'package-lock.json')) && existsSync(join(root, 'src'))) {
+  if (isClone(root)) {
     const lacking = `${path} is missing: npx tfjs-embeddings setup`;
     return { found: built === null ? [] : [built], faults: [], lacking };
   }

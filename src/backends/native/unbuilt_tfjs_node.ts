@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { isClone, packageRoot } from './addons_here.js';
 
 /** The folder of the package, as this one or the program's own folder finds it; null where it is not installed. */
 function tfjsNodeFolder(): string | null {
@@ -15,13 +16,19 @@ function tfjsNodeFolder(): string | null {
   return null;
 }
 
+/** Whether it is one of a clone of this package, whose programs set up what they are asked to run. */
+function isOfClone(folder: string): boolean {
+  const root = packageRoot();
+  return isClone(root) && folder === join(root, 'node_modules', '@tensorflow', 'tfjs-node');
+}
+
 /**
  * Returns the folder of a tfjs-node that is installed but was never built, else null. Importing it fails with advice that
  * leads to an old TensorFlow.
  */
 export function unbuiltTfjsNode(): string | null {
   const folder = tfjsNodeFolder();
-  if (folder === null) return null;
+  if (folder === null || isOfClone(folder)) return null;
   const lib = join(folder, 'lib');
   const builds = existsSync(lib) ? readdirSync(lib) : [];
   return builds.some((name) => existsSync(join(lib, name, 'tfjs_binding.node'))) ? null : folder;

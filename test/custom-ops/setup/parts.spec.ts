@@ -10,11 +10,17 @@ interface Part {
   name: string;
   readonly after?: readonly string[];
   sweep?(): void;
+  leaveOut?(): Promise<void>;
   find(context: { tensorflow?: { version: string } }): Finding;
 }
-type Row = { name: string; state: string; why: string };
+type Row = { name: string; state: string; why: string; seconds?: number };
 interface PartsModule {
-  goThroughParts(options: { log: () => void; make: boolean; parts: Part[] }): Promise<Row[]>;
+  goThroughParts(options: {
+    log: (text: string) => void;
+    make: boolean;
+    parts: Part[];
+    only?: readonly string[];
+  }): Promise<Row[]>;
 }
 interface DependenciesModule {
   difference(wanted: object, installed: object | null, exists: (path: string) => boolean): string | null;
@@ -51,6 +57,46 @@ describe('the parts of a set-up', () => {
     expect(await states(true)).toEqual(['present', 'built', 'missing']);
     expect(await states(true)).toEqual(['present', 'present', 'missing']);
     expect(made).toBe(1);
+  });
+
+  it('are left alone where others are asked for, but for what sources need of them', async () => {
+    const done: string[] = [];
+    const part = (name: string, after?: string[]): Part => ({
+      name,
+      ...(after && { after }),
+      find: () => ({
+        state: 'missing',
+        why: '',
+        make: async () => {
+          done.push(`make ${name}`);
+          return { state: 'built', why: '' };
+        },
+      }),
+      leaveOut: async () => void done.push(`leave out ${name}`),
+    });
+    const parts = [part('first'), part('second', []), part('third', ['second']), part('fourth')];
+    const only = ['first', 'third', 'fourth'];
+    const rows = await goThroughParts({ log, make: true, parts, only });
+    expect(rows.map(({ name }) => name)).toEqual(only);
+    expect(done).toEqual(['make first', 'leave out second', 'make third', 'make fourth']);
+    await goThroughParts({ log, make: false, parts, only });
+    expect(done.length).toBe(4);
+  });
+
+  it('say how long they took, where they were made', async () => {
+    const said: string[] = [];
+    const make = async (): Promise<Finding> => {
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      return { state: 'built', why: '' };
+    };
+    const parts: Part[] = [
+      { name: 'here', find: () => ({ state: 'present', why: '' }) },
+      { name: 'made', find: () => ({ state: 'missing', why: '', make }) },
+    ];
+    const [here, made] = await goThroughParts({ log: (text) => said.push(text), make: true, parts });
+    expect(here).toEqual({ name: 'here', state: 'present', why: '' });
+    expect(made!.seconds).toBeGreaterThan(0.05);
+    expect(said).toEqual([`made: built, ${made!.seconds!.toFixed(1)} s`]);
   });
 
   it('are missing with the reason when looking or making fails, and the others go on', async () => {
