@@ -70,11 +70,11 @@ function partsFor({ backend, host, onDevices, export: exported = null }) {
  */
 async function setUpFor(asked) {
   const only = partsFor(asked);
-  let rows = await makeParts({ only });
-  if (rows?.some(({ name, state }) => name === 'addon' && state === 'missing') && !only.includes('WebAssembly')) {
-    rows = [...rows, ...((await makeParts({ only: ['dependencies', 'WebAssembly'] })) ?? []).slice(1)];
-  }
+  const rows = await makeParts({ only });
   if (rows === null) return false;
+  if (rows.some(({ name, state }) => name === 'addon' && state === 'missing') && !only.includes('WebAssembly')) {
+    rows.push(...((await makeParts({ only: ['dependencies', 'WebAssembly'] })) ?? []).slice(1));
+  }
   if (rows.some(({ state }) => state !== 'present')) process.stderr.write(`${tableOf(rows)}\n`);
   return rows.every(({ name, state }) => name !== 'dependencies' || state !== 'missing');
 }

@@ -1,5 +1,6 @@
 /**
  * Runs the specs: `npm test`, or `npm test -- lookup/ "names the position"` for the spec files or specs that hold a text.
+ * `npm run test:long` (--long) leaves nothing out: test/forms/long_form.json names what `npm test` does without.
  * Files are run in several processes, the longest first, and a few in this one; specs of a file in the order written. What
  * specs draw at random is the same in every run: TFJS_EMBEDDINGS_TEST_SEED gives other draws. Prints one line per file,
  * then failures in full, the slowest files, and the count.
@@ -13,6 +14,8 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LONG_FORM, inForm, takeForm } from './forms/forms.js';
+import { WITH_SOURCES } from './helpers/programs.js';
 import { FileRunner } from './runner/file_runner.js';
 import { runInPool } from './runner/pool.js';
 import {
@@ -29,13 +32,15 @@ import { tfjsFolder } from './runner/tfjs_dir.mjs';
 
 /** So few are run in this process, unless they have servers: another one has to load the package first, too. */
 const FEW = 8;
+/** Nothing is left out. */
+const LONG = '--long';
 /** Tells a process that it was started with the packages of this folder. */
 const USED = 'TFJS_EMBEDDINGS_TFJS_DIR';
 /** Silence of a process until the file that it runs counts as hung; specs that wait have their own limits. */
 const SILENCE_MS = 1_200_000;
 
 const programAt = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const INSTALL_PYTHON = ['--import', 'tsx', programAt('backends/tensorflow/install_python.ts')];
+const INSTALL_PYTHON = [...WITH_SOURCES, programAt('backends/tensorflow/install_python.ts')];
 const MAKE_PACKAGES = [programAt('../custom-ops/prebuild/main.mjs'), '--missing'];
 
 /** Runs a program beside the first specs. Those that need what it makes say why where it cannot be had. */
@@ -63,11 +68,15 @@ function runWith(folder: string): Promise<number> {
   return new Promise((resolve, reject) => child.on('close', (code) => resolve(code ?? 1)).on('error', reject));
 }
 
-async function main(patterns: readonly string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const patterns = args.filter((arg) => arg !== LONG);
+  const isLong = args.includes(LONG);
+  takeForm(isLong);
   const folder = tfjsFolder();
   if (folder !== null && process.env[USED] !== folder) return runWith(folder);
   const reporter = new SpecReporter((text) => process.stdout.write(text));
-  const { files, texts } = choose(specFiles(), patterns);
+  const { files: chosen, texts } = choose(specFiles(), patterns);
+  const { files, leftOut } = inForm(chosen, { isLong, areNamed: texts.length < patterns.length });
   const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism() + 1);
   if (files.length <= FEW && !files.some((each) => needsOf(each).has('servers'))) {
     let file = '';
@@ -91,6 +100,10 @@ async function main(patterns: readonly string[]): Promise<number> {
     },
     hear: ({ name }, message) => reporter.hear(name, message),
   });
+  if (leftOut > 0) {
+    const draws = Object.keys(LONG_FORM.draws).length;
+    console.log(`npm run test:long runs ${leftOut} spec files more, and more cases of ${draws} kinds`);
+  }
   const code = reporter.end();
   if (process.env['TFJS_EMBEDDINGS_TEST_RECORD'] === '1') recordSeconds(reporter.seconds);
   return code;

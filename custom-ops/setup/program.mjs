@@ -69,6 +69,8 @@ export async function setup(args) {
 /**
  * Makes the parts that `only` names, all where that is null, for the wishes of goThroughParts. Resolves to its rows; null
  * where nothing could be done, which is said.
+ * @param {{ readonly only?: readonly string[] | null, readonly wishes?: object }} asked
+ * @returns {Promise<{ name: string, state: string, why: string, seconds?: number }[] | null>}
  */
 export async function makeParts({ only = null, wishes = {} }) {
   try {

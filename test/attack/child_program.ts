@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../helpers/programs.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LONGEST_TEXT = 2000;
@@ -29,7 +30,7 @@ export async function runProgram(
   args: readonly (string | number)[],
   { timeoutMs, nodeOptions = [], env = {}, onLine }: ProgramOptions,
 ): Promise<Ended> {
-  const command = [...nodeOptions, '--import', 'tsx', fileURLToPath(file), ...args.map(String)];
+  const command = [...nodeOptions, ...WITH_SOURCES, fileURLToPath(file), ...args.map(String)];
   const child = spawn(process.execPath, command, {
     cwd: ROOT,
     env: { ...process.env, ...env },

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../helpers/programs.js';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 
 function attack(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, ['--import', 'tsx', MAIN, ...args], { encoding: 'utf8' });
+  return spawnSync(process.execPath, [...WITH_SOURCES, MAIN, ...args], { encoding: 'utf8' });
 }
 
 describe('npm run attack', () => {

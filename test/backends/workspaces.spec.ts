@@ -1,6 +1,7 @@
 /** Memory that several large tables, or products, of one call share: as much as the one that needs most. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../helpers/programs.js';
 import { describeForBackends } from '../helpers/backends.js';
 
 describeForBackends(
@@ -8,7 +9,7 @@ describeForBackends(
   ({ backend }) => {
     it('are as large as the first of them needs, where the last needs little', () => {
       const program = fileURLToPath(new URL('./workspaces_program.ts', import.meta.url));
-      const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', program, backend], {
+      const { status, signal, stdout, stderr } = spawnSync(process.execPath, [...WITH_SOURCES, program, backend], {
         encoding: 'utf8',
       });
       expect([status, signal]).withContext(stderr).toEqual([0, null]);

@@ -15,6 +15,7 @@ import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-node';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import * as emb from 'tfjs-embeddings/node';
+import { WITH_SOURCES } from '../helpers/programs.js';
 import { Random } from '../helpers/random.js';
 import { printLine } from './stopwatch.js';
 
@@ -120,7 +121,7 @@ else {
   const folder = mkdtempSync(join(tmpdir(), 'bench-data-'));
   try {
     // A process of its own: what it takes to write is not what it takes to read.
-    const args = ['--import', 'tsx', fileURLToPath(import.meta.url), '--into', folder];
+    const args = [...WITH_SOURCES, fileURLToPath(import.meta.url), '--into', folder];
     const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
     if (status !== 0) throw new Error('no files were written');
     await measure(join(folder, '*.parquet'));

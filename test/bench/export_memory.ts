@@ -16,6 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { WITH_SOURCES } from '../helpers/programs.js';
 import { printLine } from './stopwatch.js';
 
 const { values: given } = parseArgs({
@@ -122,7 +123,7 @@ function inProcess(part: string, backend: string, into: string): Told[] {
   const program = fileURLToPath(import.meta.url);
   const own = ['--part', part, '--backend', backend, '--into', into, '--table-bytes', String(bytes)];
   own.push('--slots', given.slots, '--layer', given.layer);
-  const { status, stdout } = spawnSync(process.execPath, ['--import', 'tsx', program, ...own], {
+  const { status, stdout } = spawnSync(process.execPath, [...WITH_SOURCES, program, ...own], {
     stdio: ['ignore', 'pipe', 'inherit'],
     encoding: 'utf8',
     maxBuffer: 2 ** 28,

@@ -5,6 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../helpers/programs.js';
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
@@ -17,7 +18,7 @@ function hasTorch(): boolean {
   return spawnSync('python3', ['-c', 'import torch'], { stdio: 'ignore' }).status === 0;
 }
 
-const tsx = (file: string): Benchmark['command'] => [process.execPath, '--import', 'tsx', here(file)];
+const tsx = (file: string): Benchmark['command'] => [process.execPath, ...WITH_SOURCES, here(file)];
 const BENCHMARKS: readonly Benchmark[] = [
   { name: 'kernels', command: tsx('kernels.ts') },
   { name: 'torch', command: ['python3', here('torch_bag.py')] },

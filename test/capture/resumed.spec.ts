@@ -5,12 +5,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadAddon } from '../../src/backends/native/addon.js';
+import { casesOf } from '../forms/forms.js';
 import { Random } from '../helpers/random.js';
 import { ROWS, describeSteps, modelOf } from './training.js';
 import { drawIds, numbersOf } from './twins.js';
 
 /** Replays of the spec of memory. */
-const REPLAYS = Number(process.env['TFJS_EMBEDDINGS_STEP_REPLAYS'] ?? 600);
+const REPLAYS = casesOf('TFJS_EMBEDDINGS_STEP_REPLAYS');
 
 function compiled(model: tf.LayersModel): tf.LayersModel {
   const optimizer = emb.train.adam({ learningRate: 0.02 });

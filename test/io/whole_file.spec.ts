@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../helpers/programs.js';
 import { hostMark } from '../../src/base/at_work.js';
 import { writeWhole } from '../../src/io/whole_file.js';
 import { expectRejection } from '../helpers/errors.js';
@@ -25,7 +26,7 @@ describe('a file that is written whole', () => {
         console.log('begun');
         await new Promise((resolve) => setTimeout(resolve, 60_000));
       });`;
-    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+    const child = spawn(process.execPath, [...WITH_SOURCES, '--input-type=module', '-e', program], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = new Promise((resolve) => child.once('exit', resolve));

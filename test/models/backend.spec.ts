@@ -1,6 +1,7 @@
 /** Models run on the backend that was named, or say that it is not there. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { WITH_SOURCES } from '../helpers/programs.js';
 import { ROOT } from '../helpers/project.js';
 import { learnableCsv, scratchFolder } from './wide_and_deep/program.js';
 
@@ -18,7 +19,7 @@ describe('models where tfjs-node is not installed', () => {
     `if (name === '@tensorflow/tfjs-node') throw new Error('not installed'); return next(name, context); }");`;
   const run = (model: string, ...args: string[]) => {
     const program = join(ROOT, 'models', model, 'main.ts');
-    return spawnSync(process.execPath, ['--import', 'tsx', '--import', without, program, ...args], {
+    return spawnSync(process.execPath, [...WITH_SOURCES, '--import', without, program, ...args], {
       encoding: 'utf8',
     });
   };

@@ -1,6 +1,7 @@
 /** Spec files over several processes: each takes the next file when it has done one. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../helpers/programs.js';
 import type { Message, Task } from './messages.js';
 import { inOwnNetwork } from './own_network.js';
 import { needsOf, type Choice, type Need, type SpecFile } from './spec_files.js';
@@ -94,7 +95,7 @@ class Lane {
   #start(): ChildProcess {
     const { texts, program = WORKER } = this.options;
     const task: Task = { texts };
-    const command = [process.execPath, '--import', 'tsx'];
+    const command = [process.execPath, ...WITH_SOURCES];
     const [execPath, ...execArgv] = (this.#isForServers ? inOwnNetwork(command) : command) as [string, ...string[]];
     const child = fork(program, [JSON.stringify(task)], {
       execPath,

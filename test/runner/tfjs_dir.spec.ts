@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { WITH_SOURCES } from '../helpers/programs.js';
 import { ROOT } from '../helpers/project.js';
 
 const VERSION = '4.22.99';
@@ -17,7 +18,7 @@ const PACKAGES = [
 describe('TFJS_DIR', () => {
   let folder: string;
   const run = (dir: string): string => {
-    const args = ['--import', 'tsx', 'test/run.ts', 'test/runner/tfjs_build'];
+    const args = [...WITH_SOURCES, 'test/run.ts', 'test/runner/tfjs_build'];
     const env = { ...process.env, TFJS_DIR: dir, NODE_OPTIONS: '' };
     const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8', env });
     return stdout + stderr;

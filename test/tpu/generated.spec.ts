@@ -5,11 +5,12 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
 import * as tpu from 'tfjs-embeddings/tpu';
+import { casesOf } from '../forms/forms.js';
 import { Random } from '../helpers/random.js';
 import { withTpuEmulator } from '../helpers/tpu_emulator.js';
 
 const SEED = Number(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? 1);
-const CASES = Number(process.env['TPU_EMBEDDING_CASES'] ?? 40);
+const CASES = casesOf('TPU_EMBEDDING_CASES');
 const STEPS = 2;
 const TOLERANCE = 1e-5;
 const MACHINES = [

@@ -4,13 +4,14 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
+import { casesOf } from '../forms/forms.js';
 import { Random } from '../helpers/random.js';
 import { withTpuEmulator } from '../helpers/tpu_emulator.js';
 
 const { tpu } = emb;
 
 const SEED = 100 * Number(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? 1);
-const CASES = Number(process.env['TPU_EMBEDDING_CASES'] ?? 48);
+const CASES = casesOf('TPU_EMBEDDING_CASES');
 const [ROWS, SAMPLES, CALLS] = [8, 4, 30];
 const QUEUES = [null, 'a', 'b'] as const;
 const MACHINES = [

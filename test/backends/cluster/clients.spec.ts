@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { newClusterName, withCluster } from '../../helpers/servers/cluster.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
 import { commonTable, stepBy, stepUp } from './common_table.js';
@@ -15,7 +16,7 @@ const PROGRAM = fileURLToPath(new URL('client_program.ts', import.meta.url));
 
 /** Another process that attaches to the table and takes steps. */
 function otherClient(ps: readonly string[], name: string, steps: number): Promise<void> {
-  const args = ['--import', 'tsx', PROGRAM, ps.join(), name, String(steps)];
+  const args = [...WITH_SOURCES, PROGRAM, ps.join(), name, String(steps)];
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '2' },

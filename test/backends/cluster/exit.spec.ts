@@ -2,6 +2,7 @@
 /** A program ends when it wants to, though its servers hang and calls are under way. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
 
 const PROGRAM = fileURLToPath(new URL('exit_program.ts', import.meta.url));
@@ -16,7 +17,7 @@ interface Ended {
 
 function run(way: string, servers: readonly ServerProcess[]): Promise<Ended> {
   const addresses = servers.map(({ port }) => `127.0.0.1:${port}`).join();
-  const args = ['--import', 'tsx', PROGRAM, way, addresses, servers.map(({ pid }) => pid).join()];
+  const args = [...WITH_SOURCES, PROGRAM, way, addresses, servers.map(({ pid }) => pid).join()];
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '2' },

@@ -8,12 +8,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../../helpers/programs.js';
+import { casesOf } from '../../forms/forms.js';
 import { newClusterName } from '../../helpers/servers/cluster.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
 import type { Answer, Order } from './schedule_client.js';
 
 const PROGRAM = fileURLToPath(new URL('schedule_client.ts', import.meta.url));
-const SCHEDULES = Number(process.env['TFJS_EMBEDDINGS_CLUSTER_SCHEDULES'] ?? 3);
+const SCHEDULES = casesOf('TFJS_EMBEDDINGS_CLUSTER_SCHEDULES');
 const SEED = 1000 * Number(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? 1);
 const [ROWS, DIM, EVENTS] = [12, 2, 14];
 
@@ -29,7 +31,7 @@ class Client {
     readonly isReader: boolean,
   ) {
     this.child = fork(PROGRAM, [ps.join()], {
-      execArgv: ['--import', 'tsx'],
+      execArgv: [...WITH_SOURCES],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '3' },
     });

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { running } from '../../../src/backends/emulator/register.js';
 import { BACKEND_NAME, configure } from '../../../src/backends/emulator/settings.js';
 import { skipOrFail } from '../../helpers/backends.js';
@@ -22,7 +23,7 @@ describe('an emulator whose host is removed', () => {
   for (const host of HOSTS) {
     for (const moment of ['in a step', 'in fit']) {
       it(`says so: ${host}, ${moment}`, () => {
-        const stdout = execFileSync(process.execPath, ['--import', 'tsx', PROGRAM, host, moment], {
+        const stdout = execFileSync(process.execPath, [...WITH_SOURCES, PROGRAM, host, moment], {
           encoding: 'utf8',
           stdio: ['ignore', 'pipe', 'ignore'],
         });

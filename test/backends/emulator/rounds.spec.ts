@@ -6,6 +6,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { HOSTS, loadHost, type HostName } from './describe_emulator.js';
 import type { RoundsReport } from './rounds_program.js';
@@ -19,7 +20,7 @@ const wanted = Number(process.env['TFJS_EMBEDDINGS_TEST_ROUNDS'] ?? FEW);
 const isFull = wanted > FEW;
 
 async function run(host: HostName, forms: readonly string[]): Promise<RoundsReport[]> {
-  const args = ['--expose-gc', '--import', 'tsx', PROGRAM, host, String(wanted), ...forms];
+  const args = ['--expose-gc', ...WITH_SOURCES, PROGRAM, host, String(wanted), ...forms];
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     timeout: PATIENCE_MS,
     maxBuffer: 2 ** 26,

@@ -1,5 +1,6 @@
 /** The specs of kernels.spec.ts in a process of their own for each instruction set of this machine. */
 import { spawnSync } from 'node:child_process';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { loadAddon } from '../../../src/backends/native/addon.js';
 
 const NAMES = process.arch === 'x64' ? ['scalar', 'sse2', 'avx2', 'avx512'] : ['scalar', 'neon'];
@@ -18,12 +19,7 @@ describe('native kernels', () => {
   for (const [i, name] of NAMES.entries()) {
     it(`agree with the reference: ${name}`, () => {
       if (process.env['TFJS_EMBEDDINGS_ISA'] === undefined && i > best) pending(`this machine has no ${name}`);
-      const jasmine = [
-        '--import',
-        'tsx',
-        'node_modules/jasmine/bin/jasmine.js',
-        'test/backends/native/kernels.spec.ts',
-      ];
+      const jasmine = [...WITH_SOURCES, 'node_modules/jasmine/bin/jasmine.js', 'test/backends/native/kernels.spec.ts'];
       const { code, text } = runWith(name, jasmine);
       expect(code).withContext(text).toBe(0);
       expect(text).toMatch(/[1-9]\d* specs, 0 failures/);

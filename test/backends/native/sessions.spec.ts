@@ -2,6 +2,7 @@
 /** Sessions on a server of TensorFlow that runs in another process. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { loadAddon, type SessionRun } from '../../../src/backends/native/addon.js';
 import { halfValue, nearestHalf } from '../../../src/backends/packed/half.js';
 import { Random } from '../../helpers/random.js';
@@ -260,7 +261,7 @@ describeTensorFlow('a session on a server', () => {
       for (const state of ['begun', 'fresh']) {
         for (const signal of ['SIGCONT', 'SIGSTOP'] as const) {
           if (state === 'fresh') other.signal(signal);
-          const child = spawn(process.execPath, ['--import', 'tsx', EXITS, String(other.port), how, state]);
+          const child = spawn(process.execPath, [...WITH_SOURCES, EXITS, String(other.port), how, state]);
           let [printed, said] = ['', ''];
           child.stdout.on('data', (text: Buffer) => {
             printed += text.toString();

@@ -1,5 +1,6 @@
 /** Memory that tables are given while they are stepped. */
 import { spawnSync } from 'node:child_process';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { loadNative } from '../../../src/backends/native/register.js';
 import { expectError } from '../../helpers/errors.js';
 
@@ -53,7 +54,7 @@ describe('memory for tables of the native kernels', () => {
       console.log(process.resourceUsage().maxRSS);`;
     const { stdout, stderr } = spawnSync(
       process.execPath,
-      ['--import', 'tsx', '--input-type=module', '--eval', program],
+      [...WITH_SOURCES, '--input-type=module', '--eval', program],
       { cwd: new URL('../../..', import.meta.url), encoding: 'utf8' },
     );
     const kibibytes = Number(stdout.trim());

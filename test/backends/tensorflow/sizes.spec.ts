@@ -1,6 +1,7 @@
 /** Sizes that run over, in ops that are called with tensors without elements. */
 import { fileURLToPath } from 'node:url';
 import { spawnSync } from 'node:child_process';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
 
 interface Outcome {
@@ -13,7 +14,7 @@ interface Outcome {
 describeTensorFlow('sizes that run over', () => {
   it('end in an error that names the argument', () => {
     const program = fileURLToPath(new URL('./sizes_program.ts', import.meta.url));
-    const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', program], {
+    const { status, signal, stdout, stderr } = spawnSync(process.execPath, [...WITH_SOURCES, program], {
       encoding: 'utf8',
     });
     expect([status, signal]).withContext(stderr).toEqual([0, null]);

@@ -2,6 +2,7 @@
  * Tables of webgl, in a headless Chromium that draws in software.
  * `GPU_CASES=300 GPU_SEED=1 GPU_STEPS=20000` runs more than is run by default.
  */
+import { casesOf } from '../../forms/forms.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { GpuPage } from '../../browser/gpu_page.js';
 import type { WebglProgram } from './webgl_program.js';
@@ -9,7 +10,7 @@ import type { WebglProgram } from './webgl_program.js';
 const CASES = Number(process.env['GPU_CASES'] ?? 24);
 const FIRST = Number(process.env['GPU_SEED'] ?? 1);
 const STEPS = Number(process.env['GPU_STEPS'] ?? 200);
-const MODELS = Number(process.env['GPU_MODELS'] ?? 20);
+const MODELS = casesOf('GPU_MODELS');
 /** On a GPU, arithmetic of the other layers is rounded by other rules. */
 const TOLERANCE = 1e-5;
 

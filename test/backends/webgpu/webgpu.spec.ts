@@ -2,6 +2,7 @@
  * Tables of webgpu, in a headless Chromium that computes in software.
  * `GPU_CASES=300 GPU_SEED=1 GPU_STEPS=20000 GPU_MODELS=200` runs more than is run by default.
  */
+import { casesOf } from '../../forms/forms.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { GpuPage } from '../../browser/gpu_page.js';
 import type { WebgpuProgram } from './webgpu_program.js';
@@ -9,7 +10,7 @@ import type { WebgpuProgram } from './webgpu_program.js';
 const CASES = Number(process.env['GPU_CASES'] ?? 48);
 const FIRST = Number(process.env['GPU_SEED'] ?? 1);
 const STEPS = Number(process.env['GPU_STEPS'] ?? 300);
-const MODELS = Number(process.env['GPU_MODELS'] ?? 20);
+const MODELS = casesOf('GPU_MODELS');
 /** The GPU sums in float32 what the reference sums in double. */
 const TOLERANCE = 1e-5;
 

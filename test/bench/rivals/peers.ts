@@ -1,10 +1,11 @@
 /** Who is measured, and how their programs start. */
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import type { PackedStorage } from '../../../src/base/types.js';
 import { Peer } from './peer.js';
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
-const tsx = (file: string, ...args: string[]): string[] => [process.execPath, '--import', 'tsx', here(file), ...args];
+const tsx = (file: string, ...args: string[]): string[] => [process.execPath, ...WITH_SOURCES, here(file), ...args];
 
 export interface Contestant {
   readonly name: string;

@@ -11,6 +11,7 @@
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { PassingPort } from '../../helpers/servers/passing_port.js';
 import { loopbackBytes } from '../../helpers/servers/process_figures.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
@@ -58,7 +59,7 @@ function client(name: string, options: Partial<Open>): Promise<Peer> {
   const ps = servers.map(({ port }) => `127.0.0.1:${port}`);
   const form = { ps, exchange: 'float32', prefetch: 0, tables, rows, columns: COLUMNS, batch, ids, units: 1 } as const;
   const open: Open = { ...form, name: name.replaceAll(/\W/g, '-'), ...options };
-  return started(name, [process.execPath, '--import', 'tsx', here('cluster_client.ts')], open);
+  return started(name, [process.execPath, ...WITH_SOURCES, here('cluster_client.ts')], open);
 }
 
 interface Work extends Measured {

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
 import { Peer } from '../rivals/peer.js';
 import { printLine } from '../stopwatch.js';
@@ -29,8 +30,7 @@ const memory = (): { resident: number; anonymous: number; peak: number } => {
 };
 const client = await Peer.start('client', [
   process.execPath,
-  '--import',
-  'tsx',
+  ...WITH_SOURCES,
   fileURLToPath(new URL('cluster_client.ts', import.meta.url)),
 ]);
 if (typeof client === 'string') throw new Error(client);

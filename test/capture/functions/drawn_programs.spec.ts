@@ -5,10 +5,11 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { casesOf } from '../../forms/forms.js';
 import { Random } from '../../helpers/random.js';
 import { describeSteps } from '../training.js';
 
-const PROGRAMS = Number(process.env['TFJS_EMBEDDINGS_FUNCTION_PROGRAMS'] ?? 40);
+const PROGRAMS = casesOf('TFJS_EMBEDDINGS_FUNCTION_PROGRAMS');
 const CALLS = 24;
 
 type Vector = tf.Tensor1D;

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import type { Python } from '../../backends/tensorflow/python_tensorflow.js';
 
 export interface TestFiles {
@@ -70,7 +71,7 @@ async function runProcess(
 ): Promise<{ lines: Line[]; problem: string | null }> {
   const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
   const results = join(folder, 'results.jsonl');
-  const command = [process.execPath, '--import', 'tsx', PACKAGE];
+  const command = [process.execPath, ...WITH_SOURCES, PACKAGE];
   try {
     const options = JSON.stringify({ ...run, command, cwd: ROOT, results });
     const child = spawn(process.platform === 'win32' ? 'python' : 'python3', [PROGRAM, options], {

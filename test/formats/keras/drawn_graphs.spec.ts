@@ -6,12 +6,13 @@ import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
 import { PYTHON_TIMEOUT_MS, pythonWithKeras } from '../../backends/tensorflow/python_tensorflow.js';
+import { casesOf } from '../../forms/forms.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { expectClose } from '../../helpers/tensors.js';
 import { GraphDrawer } from './drawn_graphs.js';
 
 const SCRIPT = fileURLToPath(new URL('weights_keras.py', import.meta.url));
-const COUNT = Number(process.env['TFJS_EMBEDDINGS_KERAS_GRAPHS'] ?? 40);
+const COUNT = casesOf('TFJS_EMBEDDINGS_KERAS_GRAPHS');
 const SEED = Number(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? 0) * 100_000;
 
 type Weights = Record<string, number[][]>;

@@ -13,11 +13,12 @@ import {
   pythonWithTensorFlow,
   type Python,
 } from '../../backends/tensorflow/python_tensorflow.js';
+import { casesOf } from '../../forms/forms.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { drawRun, type DrawnRun } from './drawn/run.js';
 import { Exports, expectSameOutputs, largestDifference, namesOf, parsePython, plain, valuesByName } from './exports.js';
 
-const COUNT = Number(process.env['TFJS_EMBEDDINGS_DRAWN_EXPORTS'] ?? 20);
+const COUNT = casesOf('TFJS_EMBEDDINGS_DRAWN_EXPORTS');
 const SEED = Number(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? 0) * 100_000;
 const SEEDS = Array.from({ length: COUNT }, (_, i) => SEED + i);
 /** |a - b| / (1 + |b|). */

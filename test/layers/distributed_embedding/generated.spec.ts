@@ -3,6 +3,7 @@
  * one device. `DISTRIBUTED_CASES=2000 DISTRIBUTED_SEED=1` runs as many from that seed on.
  */
 import * as tf from '@tensorflow/tfjs';
+import { casesOf } from '../../forms/forms.js';
 import { gradientMagnitude, pooledMagnitudes } from '../../helpers/magnitudes.js';
 import { expectNoLeakAsync } from '../../helpers/tensors.js';
 import { withTpuEmulator, type EmulatedMachine } from '../../helpers/tpu_emulator.js';
@@ -11,7 +12,7 @@ import { pooledBags } from './forms.js';
 import { runCase, type Moment, type Noted } from './run.js';
 import { useCpu } from '../setup.js';
 
-const COUNT = Number(process.env['DISTRIBUTED_CASES'] ?? 80);
+const COUNT = casesOf('DISTRIBUTED_CASES');
 const FIRST = Number(process.env['DISTRIBUTED_SEED'] ?? 1);
 const TOLERANCE = 1e-6;
 

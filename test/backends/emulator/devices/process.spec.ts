@@ -1,6 +1,7 @@
 /** Whole processes that have devices: they end by themselves, and when they are told to. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../../../helpers/programs.js';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
@@ -18,7 +19,7 @@ function run(code: string, signal: NodeJS.Signals | null = null): Promise<End> {
     const set = await makeDevices({ count: 2, kind: 'worker', threads: 1, timeoutMs: 4000 });
     const [first] = set.devices;
     ${code}`;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+  const child = spawn(process.execPath, [...WITH_SOURCES, '--input-type=module', '-e', program], {
     cwd: FOLDER,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -2,6 +2,7 @@
 /** Workers that share the kernels of one memory: the same bits with any number of them, and errors for those that fail. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../../../helpers/programs.js';
 import type { IdOutOfRange, BagOptions, HostBags, HostTable } from '../../../../src/backends/kernel_set.js';
 import type { WorkerProgram } from '../../../../src/base/worker_thread.js';
 import { WasmHeap } from '../../../../src/backends/wasm/heap.js';
@@ -158,7 +159,7 @@ describe('threads of the WebAssembly kernels', () => {
 
   it('end with the process, which they do not keep alive', () => {
     const source = fileURLToPath(new URL('../../../fixtures/wasm_threads.ts', import.meta.url));
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', source], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...WITH_SOURCES, source], {
       encoding: 'utf8',
       timeout: 30_000,
     });

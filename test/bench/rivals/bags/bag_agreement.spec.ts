@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { WITH_SOURCES } from '../../../helpers/programs.js';
 import { Peer } from '../peer.js';
 import { PACKED } from '../peers.js';
 import { agreementOf } from './bag_agreement.js';
 import { drawBags, quickCases, type BagCase } from './bag_cases.js';
 import { hotnessOf, readBags, writeBags } from './bag_files.js';
 
-const own = [process.execPath, '--import', 'tsx', fileURLToPath(new URL('own_bags.ts', import.meta.url))];
+const own = [process.execPath, ...WITH_SOURCES, fileURLToPath(new URL('own_bags.ts', import.meta.url))];
 const middle: BagCase = quickCases()[0]!;
 
 /** A program that answers as `javascript` does. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { WITH_SOURCES } from '../../../helpers/programs.js';
 import { Replaced, SavedModelFolder } from '../../../../src/formats/saved_model/saved_model_folder.js';
 import { skipOrFail } from '../../../helpers/backends.js';
 
@@ -48,7 +49,7 @@ describe('a SavedModel that is replaced', () => {
 
   for (const how of ['exchanged', 'put aside']) {
     it(`is the old one or the new one, where folders are ${how}`, async () => {
-      const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, folder, how], {
+      const child = spawn(process.execPath, [...WITH_SOURCES, PROGRAM, folder, how], {
         stdio: ['pipe', 'pipe', 'inherit'],
       });
       const ended = new Promise((resolve) => child.once('exit', resolve));

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { WITH_SOURCES } from '../../../helpers/programs.js';
 import { SavedModel } from '../../../../src/formats/saved_model/wire/saved_model_messages.js';
 import { PAGE_OPTIONS, makePageModel } from './page_model.js';
 
@@ -27,7 +28,7 @@ describe('savedModel.export through a writer', () => {
     const model = makePageModel(emb);
     await emb.savedModel.export(model, join(folder, 'model'), PAGE_OPTIONS);
     model.dispose();
-    const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', PROGRAM], { encoding: 'utf8' });
+    const { stdout, stderr } = spawnSync(process.execPath, [...WITH_SOURCES, PROGRAM], { encoding: 'utf8' });
     const line = stdout.split('\n').find((each) => each.startsWith('{"files"'));
     if (line === undefined) throw new Error(stderr);
     told = JSON.parse(line) as Told;

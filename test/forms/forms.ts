@@ -1,0 +1,44 @@
+/**
+ * The two forms of the suite: `npm test`, and `npm run test:long`, which leaves nothing out. What only the long form runs
+ * stands in test/forms/long_form.json, with the reason.
+ */
+import { readFileSync } from 'node:fs';
+import type { SpecFile } from '../runner/spec_files.js';
+
+export interface LongForm {
+  /** Spec files that `npm test` leaves out unless they are named; why, and what it runs of the kind. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Sizes of specs that draw cases, by the environment variable that gives another size. */
+  readonly draws: Readonly<Record<string, { readonly short: number; readonly long: number; readonly of: string }>>;
+}
+
+/** Tells the processes of a run which form it has. */
+const FORM = 'TFJS_EMBEDDINGS_TEST_FORM';
+
+export const LONG_FORM = JSON.parse(readFileSync(new URL('long_form.json', import.meta.url), 'utf8')) as LongForm;
+
+/** What is left of some spec files in the short form, and how many it leaves out. Files that were asked for stay. */
+export function inForm(
+  files: readonly SpecFile[],
+  { isLong, areNamed }: { readonly isLong: boolean; readonly areNamed: boolean },
+  { files: longOnly }: Pick<LongForm, 'files'> = LONG_FORM,
+): { readonly files: readonly SpecFile[]; readonly leftOut: number } {
+  const kept = isLong || areNamed ? files : files.filter(({ name }) => longOnly[name] === undefined);
+  return { files: kept, leftOut: files.length - kept.length };
+}
+
+/** Makes this process, and those that it starts, draw as many cases as the form has. */
+export function takeForm(isLong: boolean): void {
+  process.env[FORM] = isLong ? 'long' : 'short';
+}
+
+/** How many cases a spec draws: what the environment variable says, else what its line in test/forms/long_form.json has. */
+export function casesOf(name: string, env: NodeJS.ProcessEnv = process.env, { draws }: LongForm = LONG_FORM): number {
+  const sizes = Object.hasOwn(draws, name) ? draws[name] : undefined;
+  if (sizes === undefined) throw new Error(`test/forms/long_form.json has no line for ${name}`);
+  const given = env[name];
+  if (given === undefined || given === '') return env[FORM] === 'long' ? sizes.long : sizes.short;
+  const count = Number(given);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw new Error(`${name} must be a positive whole number, not "${given}"`);
+}
