@@ -14,6 +14,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { platformHere } from '../src/backends/native/prebuilt_addon.js';
 import { LONG_FORM, inForm, takeForm } from './forms/forms.js';
 import { WITH_SOURCES } from './helpers/programs.js';
 import { FileRunner } from './runner/file_runner.js';
@@ -42,6 +43,7 @@ const SILENCE_MS = 1_200_000;
 const programAt = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const INSTALL_PYTHON = [...WITH_SOURCES, programAt('backends/tensorflow/install_python.ts')];
 const MAKE_PACKAGES = [programAt('../custom-ops/prebuild/main.mjs'), '--missing'];
+const OF_THIS_PLATFORM = ['--only', platformHere()];
 
 /** Runs a program beside the first specs. Those that need what it makes say why where it cannot be had. */
 function started(args: readonly string[]): Promise<void> {
@@ -76,11 +78,13 @@ async function main(args: readonly string[]): Promise<number> {
   if (folder !== null && process.env[USED] !== folder) return runWith(folder);
   const reporter = new SpecReporter((text) => process.stdout.write(text));
   const { files: chosen, texts } = choose(specFiles(), patterns);
-  const { files, leftOut } = inForm(chosen, { isLong, areNamed: texts.length < patterns.length });
+  // What was asked for by name is run whole.
+  const isShort = !isLong && patterns.length === 0;
+  const { files, leftOut } = inForm(chosen, isShort);
   const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism() + 1);
   if (files.length <= FEW && !files.some((each) => needsOf(each).has('servers'))) {
     let file = '';
-    const runner = new FileRunner(texts, (message) => reporter.hear(file, message));
+    const runner = new FileRunner({ texts, isShort }, (message) => reporter.hear(file, message));
     for (const each of files) {
       file = each.name;
       reporter.hear(file, { kind: 'taken' });
@@ -92,11 +96,12 @@ async function main(args: readonly string[]): Promise<number> {
   await runInPool({
     files: longestFirst(files, recordedSeconds()),
     texts,
+    isShort,
     processes,
     silence: SILENCE_MS,
     waits: {
       ...(isNeeded('python') && { python: started(INSTALL_PYTHON) }),
-      ...(isNeeded('packages') && { packages: started(MAKE_PACKAGES) }),
+      ...(isNeeded('packages') && { packages: started([...MAKE_PACKAGES, ...(isShort ? OF_THIS_PLATFORM : [])]) }),
     },
     hear: ({ name }, message) => reporter.hear(name, message),
   });

@@ -1,18 +1,26 @@
-import { LONG_FORM, casesOf, inForm, type LongForm } from './forms.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../helpers/project.js';
+import { LONG_FORM, casesOf, inForm, specsLeftOut, type LongForm } from './forms.js';
 import { specFiles } from '../runner/spec_files.js';
 
 const file = (name: string) => ({ name, path: `/project/${name}` });
 const FILES = ['test/ids.spec.ts', 'test/slow.spec.ts'].map(file);
 const LIST: LongForm = {
   files: { 'test/slow.spec.ts': 'a minute' },
+  specs: { 'test/ids.spec.ts': { names: ['all platforms'], why: 'hours' } },
   draws: { CASES: { short: 2, long: 20, of: 'ids' } },
 };
 
 describe('forms of the suite', () => {
-  it('the short one leaves out what the list names, unless it was asked for', () => {
-    expect(inForm(FILES, { isLong: false, areNamed: false }, LIST)).toEqual({ files: [FILES[0]!], leftOut: 1 });
-    expect(inForm(FILES, { isLong: false, areNamed: true }, LIST)).toEqual({ files: FILES, leftOut: 0 });
-    expect(inForm(FILES, { isLong: true, areNamed: false }, LIST)).toEqual({ files: FILES, leftOut: 0 });
+  it('the short one leaves out what the list names', () => {
+    expect(inForm(FILES, true, LIST)).toEqual({ files: [FILES[0]!], leftOut: 1 });
+    expect(inForm(FILES, false, LIST)).toEqual({ files: FILES, leftOut: 0 });
+  });
+
+  it('the short one leaves specs out of files that it runs', () => {
+    expect(specsLeftOut('test/ids.spec.ts', LIST)).toEqual(['all platforms']);
+    for (const other of ['test/slow.spec.ts', 'toString']) expect(specsLeftOut(other, LIST)).toEqual([]);
   });
 
   it('draw as many cases as their line says, or as the environment does', () => {
@@ -32,6 +40,23 @@ describe('forms of the suite', () => {
     for (const [name, why] of Object.entries(LONG_FORM.files)) {
       expect(names.has(name)).withContext(name).toBeTrue();
       expect(why.length).withContext(name).toBeGreaterThan(10);
+    }
+  });
+
+  it('have a list of specs that there are, of files that the short one runs', () => {
+    for (const [file, { names, why }] of Object.entries(LONG_FORM.specs)) {
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      expect(LONG_FORM.files[file]).withContext(file).toBeUndefined();
+      expect(names.length).withContext(file).toBeGreaterThan(0);
+      expect(why.length).withContext(file).toBeGreaterThan(10);
+      // Names are made of the words of the file; what a loop puts in is not told here.
+      for (const name of names.filter((each) => !each.startsWith(': '))) {
+        const [, longest] = name
+          .split(' ')
+          .sort((a, b) => a.length - b.length)
+          .slice(-2);
+        expect(text).withContext(`${file}: ${name}`).toContain(longest!);
+      }
     }
   });
 

@@ -8,6 +8,8 @@ import type { SpecFile } from '../runner/spec_files.js';
 export interface LongForm {
   /** Spec files that `npm test` leaves out unless they are named; why, and what it runs of the kind. */
   readonly files: Readonly<Record<string, string>>;
+  /** Specs that it leaves out of other files, by a part of their names; why, and what it runs of the kind. */
+  readonly specs: Readonly<Record<string, { readonly names: readonly string[]; readonly why: string }>>;
   /** Sizes of specs that draw cases, by the environment variable that gives another size. */
   readonly draws: Readonly<Record<string, { readonly short: number; readonly long: number; readonly of: string }>>;
 }
@@ -17,14 +19,19 @@ const FORM = 'TFJS_EMBEDDINGS_TEST_FORM';
 
 export const LONG_FORM = JSON.parse(readFileSync(new URL('long_form.json', import.meta.url), 'utf8')) as LongForm;
 
-/** What is left of some spec files in the short form, and how many it leaves out. Files that were asked for stay. */
+/** What a form has of some spec files, and how many it leaves out. */
 export function inForm(
   files: readonly SpecFile[],
-  { isLong, areNamed }: { readonly isLong: boolean; readonly areNamed: boolean },
+  isShort: boolean,
   { files: longOnly }: Pick<LongForm, 'files'> = LONG_FORM,
 ): { readonly files: readonly SpecFile[]; readonly leftOut: number } {
-  const kept = isLong || areNamed ? files : files.filter(({ name }) => longOnly[name] === undefined);
+  const kept = isShort ? files.filter(({ name }) => !Object.hasOwn(longOnly, name)) : files;
   return { files: kept, leftOut: files.length - kept.length };
+}
+
+/** Parts of the names of specs of a file that the short form leaves out. */
+export function specsLeftOut(file: string, { specs }: Pick<LongForm, 'specs'> = LONG_FORM): readonly string[] {
+  return Object.hasOwn(specs, file) ? specs[file]!.names : [];
 }
 
 /** Makes this process, and those that it starts, draw as many cases as the form has. */

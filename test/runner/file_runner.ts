@@ -1,7 +1,8 @@
 /** Runs spec files in this process, one after the other, each as a jasmine run of its own. */
 import { pathToFileURL } from 'node:url';
+import { specsLeftOut } from '../forms/forms.js';
 import { expectWholeErrors, startJasmine, type Jasmine } from './jasmine.js';
-import type { Result, Tell } from './messages.js';
+import type { Result, Task, Tell } from './messages.js';
 import { SeededRandom } from './seeded_random.js';
 import { TEST_FOLDER, type SpecFile } from './spec_files.js';
 
@@ -23,15 +24,10 @@ export class FileRunner {
   readonly #random = new SeededRandom();
 
   constructor(
-    texts: readonly string[],
+    private readonly task: Task,
     private readonly tell: Tell,
   ) {
     this.#jasmine = startJasmine(TEST_FOLDER, { load: () => Promise.resolve() });
-    if (texts.length > 0) {
-      this.#jasmine.env.configure({
-        specFilter: (spec: { getFullName(): string }) => texts.some((text) => spec.getFullName().includes(text)),
-      });
-    }
     this.#jasmine.addReporter({
       specStarted: ({ fullName }: Result) => this.tell({ kind: 'begins', spec: fullName }),
       specDone: (result: Result) => {
@@ -45,6 +41,7 @@ export class FileRunner {
     const { env } = this.#jasmine;
     env.parallelReset();
     expectWholeErrors();
+    env.configure({ specFilter: this.#filterOf(name) });
     this.#random.startFor(name);
     try {
       await import(pathToFileURL(path).href);
@@ -57,6 +54,16 @@ export class FileRunner {
     const end = await env.execute();
     this.#failedOutside(`${name} as a whole`, end);
     this.tell({ kind: 'done', status: end.overallStatus });
+  }
+
+  #filterOf(file: string): (spec: { getFullName(): string }) => boolean {
+    const { texts, isShort } = this.task;
+    const leftOut = isShort ? specsLeftOut(file) : [];
+    return (spec) => {
+      const name = spec.getFullName();
+      const isAsked = texts.length === 0 || texts.some((text) => name.includes(text));
+      return isAsked && !leftOut.some((text) => name.includes(text));
+    };
   }
 
   #failedOutside(name: string, { failedExpectations }: Pick<Result, 'failedExpectations'>): void {

@@ -28,4 +28,6 @@ export type Tell = (message: Message) => void;
 /** What a process is asked to do before it gets files, one by one. */
 export interface Task {
   readonly texts: readonly string[];
+  /** Whether specs that only the long form runs are left out. */
+  readonly isShort: boolean;
 }

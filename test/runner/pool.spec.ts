@@ -29,7 +29,17 @@ describe('runInPool', () => {
   async function run(files: SpecFile[], options: Partial<PoolOptions> = {}): Promise<Heard[]> {
     const heard: Heard[] = [];
     const hear = ({ name }: SpecFile, message: Message): void => void heard.push({ file: name, message });
-    await runInPool({ files, texts: [], processes: 2, silence: 30_000, waits: {}, hear, program, ...options });
+    await runInPool({
+      files,
+      texts: [],
+      isShort: false,
+      processes: 2,
+      silence: 30_000,
+      waits: {},
+      hear,
+      program,
+      ...options,
+    });
     return heard;
   }
 
@@ -117,7 +127,7 @@ describe('runInPool', () => {
       if (name === 'parcel') ends[0]!();
     };
     const waits = { python: python!, packages: packages! };
-    await runInPool({ files, texts: [], processes: 1, silence: 30_000, waits, hear, program });
+    await runInPool({ files, texts: [], isShort: false, processes: 1, silence: 30_000, waits, hear, program });
     expect(seen).toEqual(['a', 'b', 'parcel', 'both', 'snake']);
   });
 });

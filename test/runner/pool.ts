@@ -8,7 +8,7 @@ import { needsOf, type Choice, type Need, type SpecFile } from './spec_files.js'
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 
-export interface PoolOptions extends Choice {
+export interface PoolOptions extends Choice, Task {
   /** In the order in which they are begun. */
   readonly files: readonly SpecFile[];
   readonly processes: number;
@@ -93,8 +93,8 @@ class Lane {
   }
 
   #start(): ChildProcess {
-    const { texts, program = WORKER } = this.options;
-    const task: Task = { texts };
+    const { texts, isShort, program = WORKER } = this.options;
+    const task: Task = { texts, isShort };
     const command = [process.execPath, ...WITH_SOURCES];
     const [execPath, ...execArgv] = (this.#isForServers ? inOwnNetwork(command) : command) as [string, ...string[]];
     const child = fork(program, [JSON.stringify(task)], {

@@ -3,7 +3,7 @@ import { FileRunner } from './file_runner.js';
 import type { Message, Task } from './messages.js';
 import type { SpecFile } from './spec_files.js';
 
-const { texts } = JSON.parse(process.argv[2]!) as Task;
+const task = JSON.parse(process.argv[2]!) as Task;
 
 function tell(message: Message): void {
   process.send!(message);
@@ -17,6 +17,6 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   });
 }
 
-const runner = new FileRunner(texts, tell);
+const runner = new FileRunner(task, tell);
 process.on('message', (file: SpecFile) => void runner.run(file));
 process.on('disconnect', () => process.exit());
