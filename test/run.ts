@@ -1,6 +1,7 @@
 /**
  * Runs the specs: `npm test`, or `npm test -- lookup/ "names the position"` for the spec files or specs that hold a text.
  * `npm run test:long` (--long) leaves nothing out: test/forms/long_form.json names what `npm test` does without.
+ * `npm test -- --changed [REVISION]` runs what is nearest to a change (of the working tree, else the last commit), for a minute.
  * Files are run in several processes, the longest first, and a few in this one; specs of a file in the order written. What
  * specs draw at random is the same in every run: TFJS_EMBEDDINGS_TEST_SEED gives other draws. Prints one line per file,
  * then failures in full, the slowest files, and the count.
@@ -15,11 +16,14 @@ import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { platformHere } from '../src/backends/native/prebuilt_addon.js';
+import { changedFiles, isRevision, specsFor } from './changes/changed_specs.js';
+import { ImportGraph } from './changes/import_graph.js';
 import { LONG_FORM, inForm, takeForm } from './forms/forms.js';
 import { WITH_SOURCES } from './helpers/programs.js';
 import { FileRunner } from './runner/file_runner.js';
 import { runInPool } from './runner/pool.js';
 import {
+  TEST_FOLDER,
   choose,
   longestFirst,
   needsOf,
@@ -27,6 +31,7 @@ import {
   recordedSeconds,
   specFiles,
   type Need,
+  type SpecFile,
 } from './runner/spec_files.js';
 import { SpecReporter } from './runner/spec_reporter.js';
 import { tfjsFolder } from './runner/tfjs_dir.mjs';
@@ -35,6 +40,11 @@ import { tfjsFolder } from './runner/tfjs_dir.mjs';
 const FEW = 8;
 /** Nothing is left out. */
 const LONG = '--long';
+/** What is near to a change. */
+const CHANGED = '--changed';
+/** Of spec files, by what they took when that was recorded; the package has to be loaded too. */
+const CHANGED_SECONDS = 35;
+const ROOT = join(TEST_FOLDER, '..');
 /** Tells a process that it was started with the packages of this folder. */
 const USED = 'TFJS_EMBEDDINGS_TFJS_DIR';
 /** Silence of a process until the file that it runs counts as hung; specs that wait have their own limits. */
@@ -70,17 +80,35 @@ function runWith(folder: string): Promise<number> {
   return new Promise((resolve, reject) => child.on('close', (code) => resolve(code ?? 1)).on('error', reject));
 }
 
+/** Spec files for what changed since a revision, and for it alone; says for which, and what there is no time for. */
+function pickChanged(word: string | null): readonly SpecFile[] {
+  const revision = word !== null && isRevision(ROOT, word) ? word : null;
+  const { since, files } = changedFiles(ROOT, revision);
+  const { files: shortForm } = inForm(specFiles(), true);
+  // Not more than half of the cores' time: programs that specs start take theirs too.
+  const seconds = (CHANGED_SECONDS * availableParallelism()) / 2;
+  const picked = specsFor(files, shortForm, ImportGraph.of(ROOT), recordedSeconds(), seconds);
+  console.log(
+    `${files.length} files changed since ${since}: ${files.slice(0, 5).join(', ')}${files.length > 5 ? ', …' : ''}`,
+  );
+  const left = picked.leftOut.length;
+  console.log(`${picked.files.length} spec files run, ${left} more have to do with it and are left out`);
+  return picked.files;
+}
+
 async function main(args: readonly string[]): Promise<number> {
-  const patterns = args.filter((arg) => arg !== LONG);
   const isLong = args.includes(LONG);
   takeForm(isLong);
+  const words = args.filter((arg) => arg !== LONG);
+  const changed = words[0] === CHANGED ? pickChanged(words[1] ?? null) : null;
+  const patterns = changed === null ? words : words.slice(words.length > 1 && isRevision(ROOT, words[1]!) ? 2 : 1);
   const folder = tfjsFolder();
   if (folder !== null && process.env[USED] !== folder) return runWith(folder);
   const reporter = new SpecReporter((text) => process.stdout.write(text));
-  const { files: chosen, texts } = choose(specFiles(), patterns);
+  const { files: chosen, texts } = choose(changed ?? specFiles(), patterns);
   // What was asked for by name is run whole.
   const isShort = !isLong && patterns.length === 0;
-  const { files, leftOut } = inForm(chosen, isShort);
+  const { files, leftOut } = inForm(chosen, isShort && changed === null);
   const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism() + 1);
   if (files.length <= FEW && !files.some((each) => needsOf(each).has('servers'))) {
     let file = '';

@@ -1,8 +1,10 @@
 /**
  * Prints the file and the name of every spec, without running any:
  *
- *   node --import tsx test/runner/list_specs.ts > before.txt
- *   node --import tsx test/runner/list_specs.ts before.txt     what is gone, new or in another file since
+ *   node --import ./custom-ops/typescript/register.mjs test/runner/list_specs.ts > before.txt
+ *   node --import ./custom-ops/typescript/register.mjs test/runner/list_specs.ts before.txt
+ *
+ * The second says what is gone, new or in another file since.
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

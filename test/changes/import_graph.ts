@@ -1,0 +1,59 @@
+/** Which TypeScript files import which, by the text of their imports. */
+import { readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { globSync } from 'tinyglobby';
+import { sourcePaths } from '../../custom-ops/typescript/source_paths.mjs';
+
+/** Imports for values and for types, of packages too, and what specs import while they run. */
+const IMPORTS = /(?:\bfrom|\bimport|\bimport\()\s*'([^'\n]+)'|new URL\(\s*'(\.[^'\n]+)'/g;
+const FOLDERS = ['src', 'test', 'models', 'docs', 'custom-ops'];
+
+export class ImportGraph {
+  readonly #importers = new Map<string, Set<string>>();
+
+  /** `textOf`: the text of each file, by its path under the root with slashes. */
+  constructor(textOf: ReadonlyMap<string, string>, names: Readonly<Record<string, string>> = {}) {
+    for (const [file, text] of textOf) {
+      for (const [, imported, named] of text.matchAll(IMPORTS)) {
+        const target = targetOf(file, (imported ?? named)!, textOf, names);
+        if (target === null) continue;
+        const importers = this.#importers.get(target) ?? new Set();
+        this.#importers.set(target, importers.add(file));
+      }
+    }
+  }
+
+  /** The graph of a checkout. */
+  static of(root: string): ImportGraph {
+    const files = globSync(
+      FOLDERS.map((folder) => `${folder}/**/*.{ts,mjs}`),
+      { cwd: root, followSymbolicLinks: false, ignore: ['custom-ops/build/**', '**/.cache/**', 'docs/site/**'] },
+    );
+    const texts = new Map(files.map((file) => [file.split('\\').join('/'), readFileSync(join(root, file), 'utf8')]));
+    const rootURL = new URL(`file://${root.endsWith('/') ? root : `${root}/`}`).href;
+    const names = Object.entries(sourcePaths()).map(([name, url]) => [name, url.slice(rootURL.length)]);
+    return new ImportGraph(texts, Object.fromEntries(names) as Record<string, string>);
+  }
+
+  /** Every file that imports `file`, itself or through others, and through how many imports; itself with 0. */
+  importersOf(file: string): Map<string, number> {
+    const distances = new Map([[file, 0]]);
+    for (const [each, distance] of distances) {
+      for (const importer of this.#importers.get(each) ?? []) {
+        if (!distances.has(importer)) distances.set(importer, distance + 1);
+      }
+    }
+    return distances;
+  }
+}
+
+function targetOf(
+  file: string,
+  name: string,
+  files: ReadonlyMap<string, string>,
+  names: Readonly<Record<string, string>>,
+): string | null {
+  const path = name.startsWith('.') ? posix.join(posix.dirname(file), name) : names[name];
+  if (path === undefined) return null;
+  return [path.replace(/\.js$/, '.ts'), path].find((each) => files.has(each)) ?? null;
+}
