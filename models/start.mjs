@@ -50,11 +50,12 @@ const MODELS = new Map(
  * The parts of set-up that a run needs: TensorFlow's 270 MB and WebAssembly only where something computes with them.
  * @param {Asked} asked
  */
-function partsFor({ backend, host, onDevices, export: exported = null }) {
+function partsFor({ backend, host = null, onDevices = null, export: exported = null }) {
   const names = [backend, host, onDevices?.host];
   const hasTensorflow = exported !== null || names.includes('tensorflow') || backend === CLUSTER;
   // What has no choice of backends has a page, or devices.
-  const isOnHost = backend !== undefined && backend !== 'wasm' && backend !== EMULATOR && host == null && !onDevices;
+  const isOnHost =
+    backend !== undefined && backend !== 'wasm' && backend !== EMULATOR && host === null && onDevices === null;
   return [
     ...(hasTensorflow ? ['TensorFlow', 'tfjs-node'] : []),
     ...['dependencies', 'addon'],

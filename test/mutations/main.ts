@@ -6,6 +6,7 @@ import type { Request } from './measure.js';
 import { measureSources } from './measure_sources.js';
 import { gatherReach } from './reach/gather.js';
 import { ReachMap } from './reach/reach_map.js';
+import { changedLines } from '../changes/changed_lines.js';
 import { findRooms, roomsOf, specFilesOf, type Room } from './rooms.js';
 import { isEnough, tallyText, type Tally } from './tally.js';
 
@@ -13,6 +14,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
 /** Share that a failed expectation must catch of what nothing else stops. */
 const NEEDED = { source: 0.9, native: 0.85 };
+
+/** Of the changes of new lines, for each room. */
+const CHANGED_SAMPLE = 20;
 
 const HELP = `npm run mutate [-- ROOM …] [options]
 
@@ -26,6 +30,8 @@ native (all C); or the path of a folder or file under src or custom-ops. Without
   --seed S     draws others (1)
   --file TEXT  only in sources whose path holds TEXT
   --seconds S  how long the specs for one change may take (120)
+  --changed R  only in lines that are new since the revision R (without --sample: 20 changes); '' for the working tree, or
+               the last commit where nothing is new; rooms without such lines are passed over
   --again      only what was not caught the last time (no measure of anything)
   --gather     learns which blocks each spec file reaches, of all rooms, and ends
   --help       this text
@@ -45,6 +51,12 @@ nearest first, those specs run that reach the change. What it cannot tell (a cha
 the program of the emulator's devices, or that specs elsewhere reach, where --gather learned it) is tried in a process of
 its own. Texts of messages are not changed; message_text.ts says which.
 `;
+
+/** The room with some of its sources alone; none where it has none of them. */
+function partOf(room: Room, files: readonly string[]): Room[] {
+  const sources = room.sources.filter((source) => files.includes(source));
+  return sources.length === 0 ? [] : [{ ...room, sources }];
+}
 
 function wholeNumber(text: string | undefined, name: string, least: number): number | null {
   if (text === undefined) return null;
@@ -70,6 +82,7 @@ async function main(args: string[]): Promise<number> {
       file: { type: 'string' },
       seconds: { type: 'string' },
       again: { type: 'boolean' },
+      changed: { type: 'string' },
       gather: { type: 'boolean' },
       help: { type: 'boolean' },
     },
@@ -78,15 +91,19 @@ async function main(args: string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
+  const changed = values.changed === undefined ? null : changedLines(root, values.changed || null);
   const request: Request = {
-    sample: wholeNumber(values.sample, 'sample', 1),
+    sample: wholeNumber(values.sample, 'sample', 1) ?? (changed === null ? null : CHANGED_SAMPLE),
+    lines: changed,
     seed: wholeNumber(values.seed, 'seed', 0) ?? 1,
     again: values.again ?? false,
     file: values.file ?? null,
     seconds: wholeNumber(values.seconds, 'seconds', 1) ?? 120,
   };
-  const rooms =
+  const asked =
     positionals.length > 0 ? positionals.flatMap((name) => findRooms(root, name)) : [...roomsOf(root).values()];
+  const rooms = changed === null ? asked : asked.flatMap((room) => partOf(room, [...changed.keys()]));
+  if (rooms.length === 0) console.log('no source has new lines');
   if (values.gather) {
     await gatherReach(root, new ReachMap(root), specFilesOf(root));
     return 0;

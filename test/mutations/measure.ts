@@ -1,6 +1,7 @@
 /** Tries changes one after the other, and tells what became of each. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LineRange } from '../changes/changed_lines.js';
 import { shuffled } from './draw.js';
 import { equivalentOf, readEquivalents } from './equivalents.js';
 import type { Found } from './hunt.js';
@@ -16,6 +17,8 @@ export interface Request {
   readonly again: boolean;
   /** Only files whose path holds this text; null: all of the room. */
   readonly file: string | null;
+  /** Only changes of these lines, by file; null: of all. */
+  readonly lines: ReadonlyMap<string, readonly LineRange[]> | null;
   /** How long the specs for one change may take. */
   readonly seconds: number;
 }
@@ -36,12 +39,18 @@ function leftBefore(root: string, name: string): MutantText[] {
   return JSON.parse(readFileSync(path, 'utf8')) as MutantText[];
 }
 
+/** Whether a change begins in one of some lines, or holds one whole. */
+export function isIn(ranges: readonly LineRange[], source: string, { from, to }: Pick<Mutant, 'from' | 'to'>): boolean {
+  const [first, last] = [from, to].map((place) => source.slice(0, place).split('\n').length) as [number, number];
+  return ranges.some((range) => (range[0] <= first && first <= range[1]) || (first <= range[0] && range[1] <= last));
+}
+
 /** Prints what was not caught; resolves to the counts. */
 export async function tryAll<M extends Mutant>(
   root: string,
   name: string,
   all: readonly M[],
-  { sample, seed, again, file }: Request,
+  { sample, seed, again, file, lines }: Request,
   trial: Trial<M>,
 ): Promise<Tally> {
   const texts = new Map<string, string>();
@@ -52,6 +61,7 @@ export async function tryAll<M extends Mutant>(
   const only = again ? leftBefore(root, name) : null;
   const mutants = shuffled(all, seed).filter((mutant) => {
     if (file !== null && !mutant.file.includes(file)) return false;
+    if (lines !== null && !isIn(lines.get(mutant.file) ?? [], sourceOf(mutant.file), mutant)) return false;
     return only === null || only.some((other) => isSame(other, textOf(sourceOf(mutant.file), mutant)));
   });
   const known = readEquivalents();
