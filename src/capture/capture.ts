@@ -21,7 +21,7 @@ import { DROPOUT } from './overrides/dropout.js';
 import { GATHERS } from './overrides/gathers.js';
 import { withNativeLosses } from './overrides/losses.js';
 import { OWN_PRODUCTS } from './overrides/own_products.js';
-import { PAIR_DOTS } from './overrides/pair_dots.js';
+import { EXACT_PAIR_DOTS, PAIR_DOTS } from './overrides/pair_dots.js';
 import { SEGMENT_SUMS } from './overrides/segment_sums.js';
 import { SOFTMAX_GRADIENT } from './overrides/softmax_gradient.js';
 import { TILE_GRADIENT } from './overrides/tile_gradient.js';
@@ -72,17 +72,15 @@ function takesRows(model: tf.LayersModel): boolean {
   return backendWithOps() !== null;
 }
 
-/** What takes the place of stock ops in a graph: products and gradients with the same numbers, rows that are unused. */
-const GRAPH_OPS: readonly Override[] = [
-  OWN_PRODUCTS,
-  GATHERS,
-  SEGMENT_SUMS,
-  DOTS,
-  PAIR_DOTS,
-  SOFTMAX_GRADIENT,
-  TILE_GRADIENT,
-  DROPOUT,
-];
+/** What takes the place of stock ops in every graph, with the same bits. */
+const EXACT_OPS: readonly Override[] = [OWN_PRODUCTS, GATHERS, EXACT_PAIR_DOTS];
+/** Gradients, which are added up in orders of our own. */
+const OF_GRADIENTS: readonly Override[] = [SEGMENT_SUMS, SOFTMAX_GRADIENT, TILE_GRADIENT];
+/** Random numbers that are drawn by ops. */
+const AT_RANDOM: readonly Override[] = [DROPOUT];
+const OF_FUNCTIONS: readonly Override[] = [...EXACT_OPS, ...OF_GRADIENTS, ...AT_RANDOM];
+/** Products of features, and their gradients, which take most of the time of some models that are trained. */
+const OF_TRAINING: readonly Override[] = [...OF_FUNCTIONS, DOTS, PAIR_DOTS];
 
 /** Runs a part of a step with ops of ours in the place of others. */
 type Around = (run: () => tf.Tensor[]) => tf.Tensor[];
@@ -108,7 +106,8 @@ function graphStep(
   data: StepData,
   { losses, open = [] }: { readonly losses?: Around; readonly open?: readonly number[] | undefined } = {},
 ): Omit<GivenStep, 'kind'> {
-  const around: Around = (run) => withOverrides(GRAPH_OPS, losses === undefined ? run : () => losses(run));
+  const around: Around = (run) =>
+    withOverrides(purpose === 'train' ? OF_TRAINING : EXACT_OPS, losses === undefined ? run : () => losses(run));
   const withOps = withOwnOps(eager, around);
   const ragged = data.flatMap((tensor, place) => {
     const rows = raggedRowsOf(tensor);
@@ -160,7 +159,7 @@ function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: Batch
 /** Captures steps from now on, with this addon. May be called again. */
 export function captureSteps(addon: GraphAddon): Capturer {
   state().addon ??= addon;
-  for (const { install } of GRAPH_OPS) install?.();
+  for (const { install } of OF_TRAINING) install?.();
   runSteps({
     takesRows,
     run,
@@ -198,7 +197,7 @@ export function captureSteps(addon: GraphAddon): Capturer {
       const steps = new FunctionSteps(f, options, {
         addon: state().addon!,
         list,
-        withOwnOps: (run) => (strangeInTfjs() === null ? withOverrides(GRAPH_OPS, run) : run()),
+        withOwnOps: (run) => (strangeInTfjs() === null ? withOverrides(OF_FUNCTIONS, run) : run()),
         isObserved,
       });
       state().gone.register(steps, list);

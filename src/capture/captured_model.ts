@@ -5,7 +5,7 @@ import { warnOnce } from '../base/warn_once.js';
 import { whileFeeding } from '../tfjs/uncast_inputs.js';
 import { CapturedSteps, type Stepping } from './captured_steps.js';
 import { isPure } from './functions/pure.js';
-import { compiledOf, type Compiled, type Purpose } from './steps.js';
+import { compiledOf, whyNotBackend, type Compiled, type Purpose } from './steps.js';
 import { leaves, whyNotPlain } from './plain_model.js';
 import { kindOf, MOST_SIGNATURES, type GivenStep, type GraphList } from './signatures.js';
 import type { GraphAddon } from './step_graph.js';
@@ -77,12 +77,7 @@ export class CapturedModel {
 
   /** Why no step of this model and purpose is captured; null: nothing speaks against it. */
   whyNot(purpose: Purpose): string | null {
-    return (
-      this.whyNotPlain(purpose) ??
-      (tf.getBackend() === BACKEND_NAME
-        ? null
-        : `the backend is ${tf.getBackend()}, and only ${BACKEND_NAME} captures steps`)
-    );
+    return this.whyNotPlain(purpose) ?? whyNotBackend();
   }
 
   /** What speaks against a model itself, whatever the backend; null: nothing. */

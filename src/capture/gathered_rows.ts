@@ -17,8 +17,8 @@ const TYPES = { float32: 'TF_FLOAT', int32: 'TF_INT32' } as const;
 /** The backend in use where it runs ops of this package: TensorFlow, or devices beside it; null elsewhere. */
 export function backendWithOps(): NodeBackend | null {
   const name = tf.getBackend();
-  if (name === BACKEND_NAME) return asNodeBackend(tf.backend());
-  if (name !== EMULATOR || !('tensorMap' in tf.backend())) return null;
+  if (name !== BACKEND_NAME && (name !== EMULATOR || !('tensorMap' in tf.backend()))) return null;
+  // tfjs-node may be loaded after this package: they are registered when they are first needed.
   const part = registeredBackend(BACKEND_NAME) as TensorFlowTables | undefined;
   return part?.hasOps() === true ? asNodeBackend(tf.backend()) : null;
 }

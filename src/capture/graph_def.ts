@@ -1,6 +1,12 @@
 /** A recorded step as a GraphDef, TensorFlow's format of graphs. */
 import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
-import { Graph, type Attribute, type NodeMessage, type ShapeMessage } from '../base/protobuf/graph_messages.js';
+import {
+  Graph,
+  type Attribute,
+  type FunctionMessage,
+  type NodeMessage,
+  type ShapeMessage,
+} from '../base/protobuf/graph_messages.js';
 import { nodeOf } from './places.js';
 import { bytesOf, isInPlace, type Constant, type Feed, type RecordedOp, type Recording } from './recording.js';
 
@@ -84,6 +90,28 @@ export function neededOps({ ops, results, rebound }: Recording): RecordedOp[] {
   return kept.reverse();
 }
 
+/**
+ * Ops that TensorFlow replaces in graphs by others of oneDNN, which round otherwise, though it does not replace them op
+ * by op. Within functions of a graph it does not look for them.
+ */
+const KEPT = new Map<string, FunctionMessage>();
+const FLOAT = 1;
+
+/** A function of one float tensor, which runs one op. */
+function keep(op: string): void {
+  const [argument, result] = [{ name: 'x', type: FLOAT }, { name: 'y', type: FLOAT }]; // prettier-ignore
+  KEPT.set(op, {
+    signature: { name: `Kept${op}`, inputArg: [argument], outputArg: [result], isStateful: false },
+    node: [{ name: 'kept', op, input: [argument.name], attr: { T: { type: FLOAT } } }],
+    ret: { [result.name]: `kept:${op.toLowerCase()}:0` },
+  });
+}
+keep('Softmax');
+
+function keptOf({ name, inputTypes }: RecordedOp): FunctionMessage | undefined {
+  return inputTypes[0] === FLOAT ? KEPT.get(name) : undefined;
+}
+
 /** Runs after everything that does not write: a lookup that fails then fails before anything is written. */
 const BEFORE_WRITES = 'before_writes';
 
@@ -101,10 +129,11 @@ export function graphDefOf(recording: Recording, kinds: AttributeKinds): StepGra
   const read = new Set([...ops.flatMap(({ inputs }) => inputs), ...given]);
   const constants = recording.constants.filter(({ name }) => read.has(name));
   const [plain, inPlace] = [ops.filter((op) => !isInPlace(op)), ops.filter(isInPlace)];
-  const nodeOfOp = (op: RecordedOp, name: string, input: readonly string[]): NodeMessage => ({
-    ...{ name, op: op.name, input },
-    attr: attributesOf(kinds, op),
-  });
+  const nodeOfOp = (op: RecordedOp, name: string, input: readonly string[]): NodeMessage => {
+    const kept = keptOf(op);
+    if (kept !== undefined) return { name, op: kept.signature.name, input };
+    return { name, op: op.name, input, attr: attributesOf(kinds, op) };
+  };
   const targets = [BEFORE_WRITES, ...inPlace.map(writtenNode)];
   const node: NodeMessage[] = [
     ...recording.feeds.map(placeholder),
@@ -113,5 +142,6 @@ export function graphDefOf(recording: Recording, kinds: AttributeKinds): StepGra
     { name: BEFORE_WRITES, op: 'NoOp', input: plain.map((op) => `^${op.node}`) },
     ...inPlace.map((op, i) => nodeOfOp(op, targets[i + 1]!, [...op.inputs, `^${targets[i]!}`])),
   ];
-  return { definition: Graph.encode({ node, versions: { producer: PRODUCER } }), targets };
+  const library = { function: [...KEPT.values()] };
+  return { definition: Graph.encode({ node, versions: { producer: PRODUCER }, library }), targets };
 }

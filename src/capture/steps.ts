@@ -1,6 +1,8 @@
 /** Captured training steps as users see them: which models have them, why others have not, and how to switch them off. */
 import * as tf from '@tensorflow/tfjs';
-import { environmentVariable } from '../backends/registry.js';
+import { environmentVariable, registeredBackend } from '../backends/registry.js';
+import { BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
+import type { TensorFlowTables } from '../backends/tensorflow/tensorflow_tables.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { platform } from '../base/platform.js';
@@ -61,6 +63,14 @@ export function whySwitchedOff(model?: tf.LayersModel): string | null {
   if (chosen === false) return 'setCapture switched it off for this model';
   if (!on && chosen !== true) return `setCapture or ${VARIABLE} switched it off`;
   return platform().capturer === undefined ? 'there are no native kernels' : null;
+}
+
+/** Why the backend in use captures nothing; null: it does. Ops of ours are registered when they are first needed. */
+export function whyNotBackend(what = ' steps'): string | null {
+  const name = tf.getBackend();
+  if (name !== BACKEND_NAME) return `the backend is ${name}, and only ${BACKEND_NAME} captures${what}`;
+  const part = registeredBackend(BACKEND_NAME) as TensorFlowTables | undefined;
+  return part?.hasOps() === true ? null : 'the ops of this package are not there';
 }
 
 /** The model that tfjs trains: a sequential one has another within. */

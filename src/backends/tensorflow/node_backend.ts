@@ -18,7 +18,7 @@ export interface TensorRecord {
 export interface OpAttribute {
   readonly name: string;
   readonly type: number;
-  readonly value: string | number;
+  readonly value: string | number | boolean;
 }
 
 export interface NodeBackend extends OpBackend<readonly OpAttribute[]> {
@@ -26,6 +26,7 @@ export interface NodeBackend extends OpBackend<readonly OpAttribute[]> {
     readonly TF_ATTR_STRING: number;
     readonly TF_ATTR_INT: number;
     readonly TF_ATTR_FLOAT: number;
+    readonly TF_ATTR_BOOL: number;
     readonly TF_ATTR_TYPE: number;
     readonly TF_FLOAT: number;
     readonly TF_INT32: number;

@@ -4,6 +4,7 @@
  */
 import type { OpAttribute } from '../../backends/tensorflow/node_backend.js';
 import type { AttributeKinds } from '../graph_def.js';
+import { isExact } from './exact.js';
 import type { Constant, RecordedOp, Recording, TensorKind } from '../recording.js';
 import { kindsOf, makersOf, outputOf } from '../places.js';
 
@@ -26,7 +27,10 @@ interface OwnProduct {
   readonly matrices: readonly (readonly [number, number])[];
 }
 
-/** The op of ours for `BatchMatMulV2` of floats of these shapes; null: it is no product of two small matrices. */
+/**
+ * The op of ours for `BatchMatMulV2` of floats of these shapes; null: it is no product of two small matrices, or ours
+ * would round otherwise.
+ */
 export function asProduct(
   kinds: AttributeKinds,
   given: readonly OpAttribute[],
@@ -39,7 +43,19 @@ export function asProduct(
   if (work > MOST_WORK) return null;
   const flag = (name: string, value: number): OpAttribute => ({ name, type: kinds.TF_ATTR_INT, value });
   const flags = [flag('transpose_a', isSet('adj_x')), flag('transpose_b', isSet('adj_y'))];
-  return { name: PRODUCTS, attributes: [...flags, countOf(kinds, 1)], matrices: [left, right] };
+  const own = { name: PRODUCTS, attributes: [...flags, countOf(kinds, 1)], matrices: [left, right] };
+  const [rows, terms] = isSet('adj_x') === 1 ? [left[1], left[0]] : left;
+  const size = rows * right[isSet('adj_y') === 1 ? 0 : 1];
+  const stock = { name: 'BatchMatMulV2', attributes: given };
+  const isSame = isExact({
+    key: JSON.stringify([shapes, given, flags]),
+    shapes: shapes.map((shape) => shape!),
+    size,
+    terms,
+    stock: (run, factors) => run(stock, factors),
+    own: (run, factors) => run(own, factors.map(({ values }, i) => ({ shape: own.matrices[i]!, values }))), // prettier-ignore
+  });
+  return isSame ? own : null;
 }
 
 /** The same step with small products of two matrices each as an op of ours; reshapes around it are left to `simplified`. */

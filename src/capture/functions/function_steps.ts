@@ -11,7 +11,7 @@ import { CapturedSteps, type Stepping } from '../captured_steps.js';
 import type { Recording } from '../recording.js';
 import { kindOf, MOST_SIGNATURES, type GraphList } from '../signatures.js';
 import type { GraphAddon } from '../step_graph.js';
-import { whySwitchedOff } from '../steps.js';
+import { whyNotBackend, whySwitchedOff } from '../steps.js';
 import { countingTensors } from './counted_tensors.js';
 import { Structure } from './structure.js';
 import { WatchedFields } from '../watched_fields.js';
@@ -73,11 +73,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
   /** What speaks against all calls. */
   #whyNever(): string | null {
     if (this.#isDisposed) return 'it was disposed';
-    return (
-      whySwitchedOff() ??
-      this.#reason ??
-      (tf.getBackend() === BACKEND_NAME ? null : `the backend is ${tf.getBackend()}, and only ${BACKEND_NAME} captures`)
-    );
+    return whySwitchedOff() ?? this.#reason ?? whyNotBackend('');
   }
 
   get captured(): number {
