@@ -17,11 +17,13 @@ import { type Purpose, moveChoice, trained, whySwitchedOff } from './steps.js';
 import { strangeInTfjs, takeTfjs } from './known/known_tfjs.js';
 import { takePlainClasses } from './known/plain_classes.js';
 import { DOTS } from './overrides/dot.js';
-import { DROPOUT } from './overrides/dropout.js';
+import { DROPOUT, DROPS } from './overrides/dropout.js';
 import { GATHERS } from './overrides/gathers.js';
 import { withNativeLosses } from './overrides/losses.js';
+import { NOISE } from './overrides/noise.js';
 import { OWN_PRODUCTS } from './overrides/own_products.js';
 import { EXACT_PAIR_DOTS, PAIR_DOTS } from './overrides/pair_dots.js';
+import { RECURRENT_DROPOUT } from './overrides/recurrent_dropout.js';
 import { SEGMENT_SUMS } from './overrides/segment_sums.js';
 import { SOFTMAX_GRADIENT } from './overrides/softmax_gradient.js';
 import { TILE_GRADIENT } from './overrides/tile_gradient.js';
@@ -77,7 +79,7 @@ const EXACT_OPS: readonly Override[] = [OWN_PRODUCTS, GATHERS, EXACT_PAIR_DOTS];
 /** Gradients, which are added up in orders of our own. */
 const OF_GRADIENTS: readonly Override[] = [SEGMENT_SUMS, SOFTMAX_GRADIENT, TILE_GRADIENT];
 /** Random numbers that are drawn by ops. */
-const AT_RANDOM: readonly Override[] = [DROPOUT];
+const AT_RANDOM: readonly Override[] = [DROPOUT, DROPS, RECURRENT_DROPOUT, NOISE];
 const OF_FUNCTIONS: readonly Override[] = [...EXACT_OPS, ...OF_GRADIENTS, ...AT_RANDOM];
 /** Products of features, and their gradients, which take most of the time of some models that are trained. */
 const OF_TRAINING: readonly Override[] = [...OF_FUNCTIONS, DOTS, PAIR_DOTS];

@@ -53,6 +53,8 @@ const ASIDE: ReadonlySet<string> = new Set([
   ...['history', 'isTraining', 'stopTraining_', 'optimizer_', 'isOptimizerOwned', 'collectedTrainableWeights'],
   ...['trainFunction', 'testFunction', 'predictFunction', 'loss', 'lossFunctions', 'lossWeights'],
   ...['metrics', 'metricsTensors', 'metricsNames', 'feedInputNames', 'feedOutputNames', 'feedLossFns'],
+  // Of recurrent cells, which are freed and made anew in each call of their layer.
+  ...['dropoutMask', 'recurrentDropoutMask'],
 ]);
 /** What only steps that train look at. */
 const OF_TRAINING: ReadonlySet<string> = new Set(['trainable_', '_trainable']);

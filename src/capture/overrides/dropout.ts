@@ -3,10 +3,9 @@
  * and cannot be repeated by an op. Only unseeded layers ask: a seed promises the masks of tfjs.
  */
 import * as tf from '@tensorflow/tfjs';
+import { drops } from '../../layers/dropped.js';
 import { Substitute } from '../../tfjs/training/substitute.js';
-import { live } from '../../backends/recordings.js';
-import { currentBackend } from '../../backends/registry.js';
-import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
+import { droppedByOp, isDropping, tidied } from './random_numbers.js';
 
 /** The fields of the layer. */
 export interface DropoutLayer extends tf.layers.Layer {
@@ -28,33 +27,27 @@ function installDropout(): void {
     return function (this: DropoutLayer, inputs, kwargs): unknown {
       const by = byNow();
       const input = Array.isArray(inputs) && inputs.length === 1 ? inputs[0] : inputs;
-      const isAsked = kwargs?.['training'] === true && (this.seed ?? null) === null && this.rate > 0 && this.rate < 1;
+      const isAsked = kwargs?.['training'] === true && (this.seed ?? null) === null && isDropping(this.rate);
       const result = by !== null && isAsked && input instanceof tf.Tensor ? by(this, input) : null;
       return result ?? stock.call(this, inputs, kwargs);
     };
   });
 }
 
-/** 32 bits of Math.random, as a signed number. */
-function word(): number {
-  return (Math.random() * 2 ** 32) | 0;
-}
-
 /** What an unseeded layer gives in training; null where the backend has no such op, or the input is not of floats. */
 export function nativeDropout(layer: DropoutLayer, input: tf.Tensor): tf.Tensor | null {
-  const { ops } = currentBackend();
-  if (ops === null || input.dtype !== 'float32') return null;
-  const rate = live(() => Float32Array.of(layer.rate));
-  const seed = live(() => Int32Array.of(word(), word()));
+  if (input.dtype !== 'float32') return null;
+  const rate = (): number => layer.rate;
   const noiseShape = layer.getNoiseShape(input);
-  const drop = (x: tf.Tensor): tf.Tensor =>
-    withLazyGradient(
-      { x },
-      () => ops.dropout(x, rate, seed),
-      (dy) => ({ x: () => ops.dropout(dy, rate, seed) }),
-    );
-  return tf.tidy(() => (noiseShape ? input.mul(drop(tf.ones(noiseShape))) : drop(input)));
+  return tidied(() => {
+    if (!noiseShape) return droppedByOp(input, rate);
+    const mask = droppedByOp(tf.ones(noiseShape), rate);
+    return mask === null ? null : input.mul(mask);
+  });
 }
 
 /** Unseeded dropout is one op with a gradient of its own. */
 export const DROPOUT = dropout.as(nativeDropout, installDropout);
+
+/** So is that within layers of this package. */
+export const DROPS = drops.as(droppedByOp);

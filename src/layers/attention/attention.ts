@@ -8,6 +8,7 @@ import { refusePositional } from '../../base/positional.js';
 import { readInitializerOf } from '../../tables/initializers.js';
 import { FLOAT_LAYER_FIELDS, readFloatInputs, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { dropped } from '../dropped.js';
 import { distinct } from '../merge/with_mask.js';
 import { FAR_BELOW, causalMask, checkRate, joinedMask, masksOf } from './masked_softmax.js';
 
@@ -103,11 +104,12 @@ abstract class OneHead extends tf.layers.Layer {
       ]);
       // Scores that do not count stay apart from one another, as in Keras: where none counts, they all do.
       const weights = tf.softmax(seen === null ? scores : tf.where(seen, scores, scores.add(FAR_BELOW)));
-      const dropped = this.dropout > 0 && kwargs['training'] === true ? tf.dropout(weights, this.dropout) : weights;
-      const pooled = tf.matMul(dropped, value);
+      const drops = this.dropout > 0 && kwargs['training'] === true;
+      const kept = drops ? dropped(weights, () => this.dropout) : weights;
+      const pooled = tf.matMul(kept, value);
       const [mask] = masks;
       const output = mask === null ? pooled : tf.where(mask.cast('bool').expandDims(2), pooled, tf.scalar(0));
-      return this.returnAttentionScores ? [output, dropped] : output;
+      return this.returnAttentionScores ? [output, kept] : output;
     });
   }
 

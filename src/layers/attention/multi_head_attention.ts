@@ -12,6 +12,7 @@ import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { distinct } from '../merge/with_mask.js';
 import { axesOf } from '../operations/operand.js';
+import { dropped } from '../dropped.js';
 import { FAR_BELOW, causalMask, checkRate, joinedMask, masksOf, windowMask } from './masked_softmax.js';
 
 export interface MultiHeadAttentionArgs extends FloatLayerArgs {
@@ -280,8 +281,9 @@ export class MultiHeadAttention extends tf.layers.Layer {
       const q = arranged(query, this.#query!).mul(1 / Math.sqrt(this.keyDim));
       const scores = tf.matMul(q, arranged(key, this.#key), false, true);
       const weights = this.#weigh(scores, axes.length, masksOf(kwargs['mask'], 3), given ?? null);
-      const dropped = this.dropout > 0 && kwargs['training'] === true ? tf.dropout(weights, this.dropout) : weights;
-      const [flat, sizes] = [tf.matMul(dropped, arranged(value, this.#value)), axes.map((axis) => query.shape[axis]!)];
+      const drops = this.dropout > 0 && kwargs['training'] === true;
+      const kept = drops ? dropped(weights, () => this.dropout) : weights;
+      const [flat, sizes] = [tf.matMul(kept, arranged(value, this.#value)), axes.map((axis) => query.shape[axis]!)];
       const heads = flat.reshape([...flat.shape.slice(0, rest.length + 1), ...sizes, this.valueDim]);
       const back = heads.transpose(order.map((_, axis) => order.indexOf(axis)));
       const gated = this.#gate === null ? back : back.mul(tf.sigmoid(project(query, this.#gate, 1)));

@@ -4,6 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { nextName } from '../../base/layer_names.js';
+import { dropped } from '../dropped.js';
 
 type Args = Readonly<Record<string, unknown>>;
 type Activation = { apply(x: tf.Tensor): tf.Tensor };
@@ -39,8 +40,8 @@ const StockGruCell = tf.layers.gruCell(SAMPLE).constructor as ClassOf<StockCell>
 const StockGru = tf.layers.gru(SAMPLE).constructor as ClassOf<StockGru>;
 
 /** Inverted-dropout mask. */
-function keptMask(like: tf.Tensor, rate: number, isTraining: boolean): tf.Tensor {
-  return tf.keep(isTraining ? tf.dropout(tf.onesLike(like), rate) : tf.onesLike(like));
+function keptMask(like: tf.Tensor, rate: () => number, isTraining: boolean): tf.Tensor {
+  return tf.keep(isTraining ? dropped(tf.ones(like.shape), rate) : tf.onesLike(like));
 }
 
 /** One step. */
@@ -69,11 +70,11 @@ export class GRUCell extends StockGruCell {
       let [x, h] = inputs as [tf.Tensor2D, tf.Tensor2D];
       const { dropout, recurrentDropout, units } = this;
       if (dropout > 0 && dropout < 1) {
-        this.dropoutMask ??= keptMask(x, dropout, training === true);
+        this.dropoutMask ??= keptMask(x, () => this.dropout, training === true);
         x = x.mul(this.dropoutMask);
       }
       if (recurrentDropout > 0 && recurrentDropout < 1) {
-        this.recurrentDropoutMask ??= keptMask(h, recurrentDropout, training === true);
+        this.recurrentDropoutMask ??= keptMask(h, () => this.recurrentDropout, training === true);
         h = h.mul(this.recurrentDropoutMask);
       }
       const [biasX, biasH] = this.bias === null ? [null, null] : tf.unstack(this.bias.read());

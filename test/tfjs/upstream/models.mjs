@@ -85,6 +85,14 @@ export default {
     const [result, state] = tf.layers.simpleRNN({ units: 2, returnState: true }).apply(tf.ones([1, 3, 2]));
     return result === state;
   },
+  'layers/recurrent_states, masks': () => {
+    const layer = tf.layers.rnn({ cell: [tf.layers.lstmCell({ units: 2, dropout: 0.5 })] });
+    const x = tf.ones([1, 3, 20]);
+    layer.apply(x, { training: true });
+    const [before] = layer.cell.cells[0].dropoutMask;
+    layer.apply(x, { training: true });
+    return layer.cell.cells[0].dropoutMask[0] === before;
+  },
   'layers/penalties': () => {
     const kernelRegularizer = tf.regularizers.l2({ l2: 0.1 });
     const layer = tf.layers.dense({ units: 1, kernelRegularizer });

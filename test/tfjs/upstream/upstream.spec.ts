@@ -23,6 +23,8 @@ const ROOMS: readonly (readonly [room: string, backend: string])[] = [
 /** Of the table in docs/architecture.md: those that go with another one. */
 const WITH_OTHERS: Readonly<Record<string, string>> = {
   'training/substitute': 'overrides/dot',
+  'overrides/noise': 'overrides/dropout',
+  'overrides/recurrent_dropout': 'overrides/dropout',
   'webgpu/derived_copies': 'webgpu/host_copies',
   'engine/own_functions': 'training/model_steps',
 };
