@@ -9,6 +9,7 @@ import { notePenalties } from '../tfjs/layers/penalties.js';
 import { withOverrides, type Override } from '../tfjs/training/substitute.js';
 import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
 import { markFeeding } from '../tfjs/uncast_inputs.js';
+import { installCalls } from './called_layers.js';
 import { CapturedModel } from './captured_model.js';
 import { FunctionSteps } from './functions/function_steps.js';
 import { isStandIn, raggedRowsOf, standInLike } from '../tfjs/ragged_stand_in.js';
@@ -186,6 +187,7 @@ export function captureSteps(addon: GraphAddon): Capturer {
   markFeeding();
   notePenalties();
   listSharedWeightsOnce();
+  installCalls();
   takePlainClasses();
   takeTfjs();
   return {

@@ -6,7 +6,7 @@ import { whileFeeding } from '../tfjs/uncast_inputs.js';
 import { CapturedSteps, type Stepping } from './captured_steps.js';
 import { isPure } from './functions/pure.js';
 import { compiledOf, whyNotBackend, type Compiled, type Purpose } from './steps.js';
-import { leaves, whyNotPlain } from './plain_model.js';
+import { functionText, leaves, whyNotPlain } from './plain_model.js';
 import { kindOf, MOST_SIGNATURES, type GivenStep, type GraphList } from './signatures.js';
 import type { GraphAddon } from './step_graph.js';
 import { watchedModel } from './watched_model.js';
@@ -129,7 +129,9 @@ export class CapturedModel {
   }
 
   #breakPromise(purpose: Purpose, reason: string): void {
-    this.#broken = `a loss or metric that was marked by emb.pure does not depend on its tensors alone: ${reason}`;
+    const { loss, metrics } = compiledOf(this.model);
+    const marked = [...new Set(leaves([loss, metrics]).filter(isPure).map(functionText))].join(', or ');
+    this.#broken = `a loss or metric that was marked by emb.pure (${marked}) does not depend on its tensors alone: ${reason}`;
     this.#setReason(purpose, this.#broken);
     console.warn(
       `tfjs-embeddings: steps of model ${this.model.name} run op by op from now on, because ${this.#broken}.`,

@@ -24,6 +24,12 @@ function isKnownFunction(given: unknown): boolean {
   return isStockFunction(given) || isPure(given) || (typeof given === 'function' && isOwn(given));
 }
 
+/** A function by its name. */
+export function functionText(given: unknown): string {
+  const name = typeof given === 'function' ? given.name : '';
+  return name === '' ? 'a function' : `a function ${name}`;
+}
+
 function whyNotOptimizer(optimizer: unknown): string | null {
   if (!(optimizer instanceof SparseOptimizer)) return 'its optimizer is not one of emb.train';
   if (!isOptimizer(optimizer)) return 'its optimizer is of a class derived from those of emb.train';
@@ -38,7 +44,7 @@ function whyNotCompiled(model: tf.LayersModel): string | null {
   ] as const) {
     const stranger = leaves(given).find((each) => typeof each !== 'string' && !isKnownFunction(each));
     if (stranger !== undefined)
-      return `a ${what} is a function that is not one of tfjs or of this package, nor marked by emb.pure`;
+      return `a ${what} is ${functionText(stranger)} that is not one of tfjs or of this package, nor marked by emb.pure`;
   }
   return null;
 }

@@ -6,7 +6,9 @@ import { variableText } from '../lookup/lookup.js';
 import { asOwn } from '../tfjs/engine/own_functions.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
 import { withRateCalls, type AskRate } from '../lookup/training/optimizer_settings.js';
+import { withOverrides } from '../tfjs/training/substitute.js';
 import { Kept } from './asked_rates.js';
+import { CalledLayers, inLayer } from './called_layers.js';
 import { separateMemory } from './separate_memory.js';
 import {
   isInPlace,
@@ -65,6 +67,7 @@ class Recorder implements StepRecorder {
   readonly #new = new WeakSet<object>();
   readonly #ofJavaScript = new WeakSet<object>();
   #isReading = false;
+  readonly called = new CalledLayers();
 
   constructor(
     private readonly backend: ReadableBackend,
@@ -74,7 +77,7 @@ class Recorder implements StepRecorder {
   }
 
   refuse(problem: string): void {
-    this.problem ??= problem;
+    this.problem ??= `${problem}${inLayer(this.called.now)}`;
   }
 
   lives(values: LiveValues, live: Live): void {
@@ -138,7 +141,7 @@ class Recorder implements StepRecorder {
   #newConstant(dataId: object): string {
     const { shape, dtype: type } = this.backend.tensorMap.get(dataId);
     const name = `value${this.constants.length}`;
-    this.constants.push({ name, type, shape, values: this.#valuesOf(dataId) });
+    this.constants.push({ name, type, shape, values: this.#valuesOf(dataId), within: this.called.now });
     return name;
   }
 
@@ -189,7 +192,7 @@ class Recorder implements StepRecorder {
       const { shape, dtype: type } = this.backend.tensorMap.get(dataId);
       return { type, shape: isOpen[i] === true ? null : shape };
     });
-    const op = { node, name, attributes, inputs: places, inputTypes: types, outputs: kinds };
+    const op = { node, name, attributes, inputs: places, inputTypes: types, outputs: kinds, within: this.called.now };
     this.ops.push(op);
     if (places.some((place) => this.#written.has(place)) && !isInPlace(op)) {
       this.refuse(`${name} reads a variable after it was stepped`);
@@ -361,7 +364,9 @@ export function record(
   };
   try {
     const ask: AskRate = (_, call) => recorder.askRate(call);
-    const results = whileRecording(recorder, () => withRateCalls(ask, step));
+    const results = whileRecording(recorder, () =>
+      withOverrides([recorder.called.override], () => withRateCalls(ask, step)),
+    );
     return { results, recording: { ...recorder.recordingOf(results, before), stepped } };
   } finally {
     Object.assign(backend, { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync, write });

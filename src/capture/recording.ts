@@ -1,6 +1,7 @@
 /** What a step did, as TensorFlow ops over named tensors. */
 import * as tf from '@tensorflow/tfjs';
 import type { Live } from '../backends/recordings.js';
+import { inLayer } from './called_layers.js';
 import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
 
 /** What is known of a tensor; a shape of null: its first size is another from step to step. */
@@ -17,6 +18,8 @@ export interface RecordedOp {
   readonly inputs: readonly string[];
   readonly inputTypes: readonly number[];
   readonly outputs: readonly TensorKind[];
+  /** The layer that ran it, in words; undefined: none did. */
+  readonly within?: string | undefined;
 }
 
 /** A tensor that every run is given anew; a shape of null: a data set of any number of rows. */
@@ -33,6 +36,8 @@ export interface Constant {
   readonly type: number;
   readonly shape: readonly number[];
   readonly values: ArrayBufferView;
+  /** The layer that took it first, in words; undefined: none did. */
+  readonly within?: string | undefined;
 }
 
 /** A variable that the step gave another tensor. */
@@ -123,7 +128,7 @@ export function difference(first: Recording, second: Recording): string | null {
     `${name} ${JSON.stringify(attributes)} ${inputs.join()}`;
   const other = second.ops.find((op, i) => first.ops[i] === undefined || opText(op) !== opText(first.ops[i]));
   if (other !== undefined || first.ops.length !== second.ops.length) {
-    return `it runs other ops from step to step${other === undefined ? '' : ` (${other.name})`}`;
+    return `it runs other ops from step to step${other === undefined ? '' : ` (${other.name}${inLayer(other.within)})`}`;
   }
   const changed = second.constants.find((constant, i) => {
     const before = first.constants[i];
@@ -136,7 +141,8 @@ export function difference(first: Recording, second: Recording): string | null {
   });
   if (changed !== undefined || first.constants.length !== second.constants.length) {
     const reader = second.ops.find(({ inputs }) => changed !== undefined && inputs.includes(changed.name));
-    return `JavaScript gives ${reader?.name ?? 'an op'} other numbers from step to step`;
+    const where = inLayer(changed?.within ?? reader?.within);
+    return `JavaScript gives ${reader?.name ?? 'an op'} other numbers from step to step${where}`;
   }
   if (!sameFeeds(first.feeds, second.feeds)) return 'it reads other variables from step to step';
   const reboundText = ({ rebound }: Recording): string =>

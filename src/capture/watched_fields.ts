@@ -21,6 +21,8 @@ interface WatchedObject {
   readonly values: readonly unknown[];
   /** What reads a field, where a function does. */
   readonly getters: readonly unknown[];
+  /** What it is called in reasons; null: its fields tell. */
+  readonly what: string | null;
 }
 
 /** A list that may grow where `isOpen`. */
@@ -47,7 +49,7 @@ export class WatchedFields {
   readonly #classes = new Set<KnownClass>();
 
   /** Fields of an object, each of which it has for itself. Others may come and go where they are aside; null: all may. */
-  addObject(holder: object, fields: readonly string[], isAside: IsAside | null): void {
+  addObject(holder: object, fields: readonly string[], isAside: IsAside | null, what: string | null = null): void {
     const descriptors = fields.map((field) => descriptorOf(holder, field));
     this.#objects.push({
       holder: holder as Holder,
@@ -57,6 +59,7 @@ export class WatchedFields {
       fields,
       values: descriptors.map((each) => each?.value as unknown),
       getters: descriptors.map((each) => each?.get),
+      what,
     });
   }
 
@@ -93,15 +96,16 @@ export class WatchedFields {
 }
 
 function changedField(watched: WatchedObject): string | null {
-  const { holder, prototype, fields, values, getters } = watched;
-  if (Object.getPrototypeOf(holder) !== prototype) return 'the class of an object';
+  const { holder, prototype, fields, values, getters, what } = watched;
+  if (Object.getPrototypeOf(holder) !== prototype) return `the class of ${what ?? 'an object'}`;
   for (let i = 0; i < fields.length; i++) {
     const field = fields[i]!;
     // A user's getter must not run: it may have side effects.
     const now = descriptorOf(holder, field);
-    if (now === undefined || !Object.is(now.value, values[i]) || now.get !== getters[i]) return field;
+    if (now === undefined || !Object.is(now.value, values[i]) || now.get !== getters[i])
+      return what === null ? field : `the ${field} of ${what}`;
   }
-  return hasItsFields(watched) ? null : 'the fields of an object';
+  return hasItsFields(watched) ? null : `the fields of ${what ?? 'an object'}`;
 }
 
 /** One more, even a hidden one, may stand before a method of its class. */

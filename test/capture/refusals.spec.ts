@@ -1,6 +1,7 @@
 /** What is left to tfjs, and what is said of it. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { freeMasks } from './random/random_layers.js';
 import {
   ROWS,
   describeSteps,
@@ -100,12 +101,73 @@ describeSteps('Steps that are not captured', () => {
       dense.forEach((each) => each.dispose());
     });
 
-    it('where JavaScript draws noise or reads a tensor', async () => {
-      const noisy: Head = (x) => sigmoid(tf.layers.gaussianNoise({ stddev: 0.1 }).apply(x) as tf.SymbolicTensor);
+    it('where a function of users drops what a cell takes, which is named with its layer', async () => {
+      const dropoutFunc = (x: tf.Tensor): tf.Tensor => tf.mul(x, Math.random() < 0.5 ? 0 : 2);
+      const dropping: Head = (x) => {
+        const steps = tf.layers.reshape({ targetShape: [4, 3] }).apply(x) as tf.SymbolicTensor;
+        return sigmoid(tf.layers.lstm({ units: 3, dropout: 0.5, dropoutFunc }).apply(steps) as tf.SymbolicTensor);
+      };
+      const models: tf.LayersModel[] = [];
       await expectRefused(
-        trainTwins(() => modelOf(noisy)),
-        /JavaScript gives \w+ other numbers/,
+        trainTwins(() => models[models.push(modelOf(dropping)) - 1]!),
+        /layer lstm\w+ \(LSTMCell\) has a function dropoutFunc of its own/,
       );
+      models.forEach(freeMasks);
+    });
+
+    it('where JavaScript reads a tensor or draws numbers within a layer, which is named', async () => {
+      const numbers = new Random(2);
+      class Drawing extends tf.layers.Layer {
+        static readonly className = 'Drawing';
+        constructor(private readonly factor: (x: tf.Tensor) => number) {
+          super({ name: 'drawing' });
+        }
+        override call(inputs: tf.Tensor | tf.Tensor[]): tf.Tensor {
+          const [x] = [inputs].flat();
+          return tf.mul(x!, this.factor(x!));
+        }
+      }
+      for (const [factor, reason] of [
+        [() => numbers.next(), /JavaScript gives Mul other numbers from step to step in layer drawing \(Drawing\)\.$/],
+        [
+          (x: tf.Tensor) => x.dataSync()[0]!,
+          /JavaScript reads a tensor within the step in layer drawing \(Drawing\)\.$/,
+        ],
+      ] as const) {
+        const layer = new Drawing(factor);
+        const f = emb.capture((x: tf.Tensor) => layer.apply(x) as tf.Tensor);
+        const x = tf.ones([2, 2]);
+        for (let call = 0; call < 4; call++) f(x).dispose();
+        expect(f.info.reason).toMatch(reason);
+        f.dispose();
+        x.dispose();
+      }
+      return Promise.resolve();
+    });
+
+    it('whose pure losses are none, by their names', async () => {
+      let factor = 1;
+      const scaled = emb.pure(function scaledError(y: tf.Tensor, p: tf.Tensor): tf.Tensor {
+        return tf.losses.meanSquaredError(y, p).mul(factor);
+      });
+      const model = modelOf();
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: scaled });
+      const [x, y] = [tf.zeros([4, 2], 'int32'), tf.zeros([4, 1])];
+      spyOn(console, 'warn');
+      for (let step = 0; step < 60; step++) {
+        factor = step < 3 ? 1 : 2;
+        await model.trainOnBatch(x, y);
+      }
+      expect(emb.stepInfo(model).reason).toMatch(/marked by emb\.pure \(a function scaledError\) does not depend/);
+      const loss = (yTrue: tf.Tensor, yPred: tf.Tensor): tf.Tensor => tf.losses.absoluteDifference(yTrue, yPred);
+      const optimizer = emb.train.sgd({ learningRate: 0.1 });
+      model.optimizer.dispose();
+      model.compile({ optimizer, loss });
+      await model.trainOnBatch(x, y);
+      expect(emb.stepInfo(model).reason).toMatch(/a loss is a function loss that is not one of tfjs/);
+      optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y]);
     });
 
     it('with a hook on a layer, and while tfjs is asked to look at each op', async () => {

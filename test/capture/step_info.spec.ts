@@ -85,7 +85,7 @@ describeSteps('Captured steps', (allowTensors) => {
       const [pooled] = [layer.apply(seen) as tf.SymbolicTensor | tf.SymbolicTensor[]].flat();
       const tables = tf.model({ inputs: seen, outputs: sigmoid(pooled!) });
       for (const [model, reason, width] of [
-        [words, /because layer words reads its input in JavaScript\.$/, 1],
+        [words, /because layer words \(IntegerLookupLayer\) reads its input in JavaScript\.$/, 1],
         [tables, /because layer tpu_tables looks up and steps tables of its own, which are no variables/, 2],
       ] as const) {
         const x = tf.ones([4, width], 'int32');

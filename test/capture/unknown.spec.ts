@@ -86,31 +86,31 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   'an activation of a layer that is an object with apply': {
     build: () => modelOf(through(tf.layers.activation({ activation: 'linear' }))),
     first: (model) => void (layerOf(model, 'activation')['activation'] = changing),
-    reason: /the activation of layer activation\w+ has a function apply of its own/,
+    reason: /the activation of layer activation\w+ \(Activation\) has a function apply of its own/,
   },
   'the activation of a dense layer that is one': {
     build: dense,
     first: (model) => void (layerOf(model, 'dense')['activation'] = changing),
-    reason: /the activation of layer dense_\w+ has a function apply of its own/,
+    reason: /the activation of layer dense_\w+ \(Dense\) has a function apply of its own/,
   },
   'the activation of a cell that is one': {
     build: () => modelOf(through(tf.layers.reshape({ targetShape: [4, 3] }), tf.layers.lstm({ units: 3 }))),
     first: (model) => void ((layerOf(model, 'lstm')['cell'] as Fields)['activation'] = changing),
-    reason: /the activation of layer \w+ has a function apply of its own/,
+    reason: /the activation of layer \w+ \(LSTMCell\) has a function apply of its own/,
   },
   'the activation before a cross that is one': {
     build: () => modelOf(through(emb.layers.featureCross())),
     first: (model) => void (layerOf(model, 'feature_cross')['preActivation'] = changing),
-    reason: /the preActivation of layer feature_cross\w+ has a function apply of its own/,
+    reason: /the preActivation of layer feature_cross\w+ \(FeatureCross\) has a function apply of its own/,
   },
   'an activation that is one from the 7th step on': {
     build: dense,
     later: (model) => void (layerOf(model, 'dense')['activation'] = changing),
-    reason: /the activation of layer dense_\w+ has a function apply of its own/,
+    reason: /the activation of layer dense_\w+ \(Dense\) has a function apply of its own/,
   },
   'a loss that is added to a layer of ours': {
     first: (model) => (layerOf(model, 'embedding') as unknown as tf.layers.Layer).addLoss(() => tf.scalar(factor)),
-    reason: /layer embedding\w+ adds a loss of the user's own/,
+    reason: /layer embedding\w+ \(Embedding\) adds a loss of the user's own/,
   },
   'the regularizer of a frozen table, whose factor changes': {
     build: () => modelOf(sigmoid, { embeddingsRegularizer: tf.regularizers.l2({ l2: 0.1 }), trainable: false }),
@@ -133,7 +133,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       }
       return modelOf(sigmoid, { embeddingsRegularizer: new Own() as never, trainable: false });
     },
-    reason: /the regularizer of \w+ \w+ is of the class Own/,
+    reason: /the regularizer of layer \w+ \(Embedding\) is of the class Own/,
   },
   'the first regularizer of a layer that has another one now': {
     build: () => modelOf(through(tf.layers.dense({ units: 3, kernelRegularizer: tf.regularizers.l2({ l2: 0.1 }) }))),
@@ -204,7 +204,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       const value = (): tf.Tensor[] => Array.from(losses, (loss) => tf.tidy(() => loss().mul(factor)));
       Object.defineProperty(losses, 'map', { value });
     },
-    reason: /the _losses of layer dense\w+ is a list of another class, or has methods of its own/,
+    reason: /the _losses of layer dense\w+ \(Dense\) is a list of another class, or has methods of its own/,
   },
   'a list of losses with an iterator of its own': {
     build: penalized,
@@ -213,7 +213,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       const value = (): Iterator<() => tf.Tensor> => losses.slice().values();
       Object.defineProperty(losses, Symbol.iterator, { value });
     },
-    reason: /the _losses of layer dense\w+ is a list of another class, or has methods of its own/,
+    reason: /the _losses of layer dense\w+ \(Dense\) is a list of another class, or has methods of its own/,
   },
   'two layers that change what they give': {
     build: merging,
@@ -292,7 +292,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   'the apply of the regularizer of a table': {
     build: () => modelOf(sigmoid, { embeddingsRegularizer: tf.regularizers.l2({ l2: 0.1 }) }),
     later: (model) => hide(penaltyOf(model), 'apply'),
-    reason: /the regularizer of layer embedding\w+ has a function apply of its own/,
+    reason: /the regularizer of layer embedding\w+ \(Embedding\) has a function apply of its own/,
   },
   'the factor of a regularizer that a table and a layer have': {
     build: penalized,

@@ -125,7 +125,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
       plain.push({ returned });
       return [];
     };
-    const holds = (): boolean => given.holds;
+    const holds = (): boolean => given.isStill();
     const tensors = this.#steps.run({ purpose: PURPOSE, data: given.tensors, kind, eager, holds });
     if (plain.length > 0) return plain[0]!.returned;
     try {
@@ -158,8 +158,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
 
   /** What a function writes into its arguments is lost in calls that are repeated, and makes another kind of call. */
   #checkGiven(given: Structure, all: readonly unknown[], data: StepData): void {
-    const after = Structure.ofArguments(all);
-    if (after.kind !== given.kind || !after.hasTensors(data)) this.#reason ??= 'it writes into what it is given';
+    if (!given.isStill(all, data)) this.#reason ??= 'it writes into what it is given';
   }
 
   #withOwnOps(all: readonly unknown[], made: ReadonlySet<tf.Tensor>): Structure {

@@ -77,15 +77,16 @@ export class Structure {
 
   /** The same with these tensors in their places; itself where they are its own. */
   rebuilt(tensors: Tensors): unknown {
-    return this.hasTensors(tensors) ? this.value : this.#rebuild(tensors);
+    return this.#hasTensors(tensors) ? this.value : this.#rebuild(tensors);
   }
 
-  /** Whether what is no tensor is as it was. */
-  get holds(): boolean {
-    return new Structure(this.value, this.part).kind === this.kind;
+  /** Whether a value, by default its own, is still of its kind and holds these tensors, by default its own too. */
+  isStill(value: unknown = this.value, tensors: Tensors = this.tensors): boolean {
+    const now = new Structure(value, this.part);
+    return now.kind === this.kind && now.#hasTensors(tensors);
   }
 
-  hasTensors(tensors: Tensors): boolean {
+  #hasTensors(tensors: Tensors): boolean {
     return tensors.length === this.tensors.length && this.tensors.every((tensor, i) => tensor === tensors[i]);
   }
 

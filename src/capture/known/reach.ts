@@ -9,6 +9,7 @@ import { EmbeddingTable } from '../../tables/embedding_table.js';
 import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { isOwn } from '../../tfjs/engine/own_functions.js';
 import { regularizerOf } from '../../tfjs/layers/penalties.js';
+import { layerText } from '../called_layers.js';
 import { isPlainList, WatchedFields, type IsAside } from '../watched_fields.js';
 import { isKnownMethod, knownClass } from './known_classes.js';
 import { replacedMethod, strangeInTfjs, takeTfjs } from './known_tfjs.js';
@@ -41,9 +42,10 @@ function whyNotClass({ constructor }: tf.layers.Layer): string {
 
 /** Why a layer may do something else in another step, whatever its fields are; null: it does not. */
 function whyNotLayer(layer: tf.layers.Layer): string | null {
-  if (!isLayer(layer)) return `layer ${layer.name} ${whyNotClass(layer)}`;
+  if (!isLayer(layer))
+    return `${READING.has(layer.constructor) ? layerText(layer) : `layer ${layer.name}`} ${whyNotClass(layer)}`;
   const { stateful } = layer as unknown as { stateful?: boolean };
-  return stateful === true && !isModel(layer) ? `layer ${layer.name} keeps a state from batch to batch` : null;
+  return stateful === true && !isModel(layer) ? `${layerText(layer)} keeps a state from batch to batch` : null;
 }
 
 /** Fields of layers that count calls and the like, hold what `compile` left, or whatever was made while they were built. */
@@ -188,7 +190,7 @@ export class Reach {
   }
 
   #visitFields(holder: Fields, what: string, fields: readonly string[], isAside: IsAside | null): void {
-    this.watched.addObject(holder, fields, isAside);
+    this.watched.addObject(holder, fields, isAside, what);
     for (const field of fields) {
       const { value, get } = Object.getOwnPropertyDescriptor(holder, field) ?? {};
       if (get !== undefined && !isOwn(get)) this.#refuse(`${what} has a getter ${field} of its own`);
@@ -245,7 +247,7 @@ export class Reach {
 
 /** What layers are called in reasons, wherever they are found. */
 function layerName(value: unknown): string | null {
-  return value instanceof tf.layers.Layer && !types.isProxy(value) ? `layer ${value.name}` : null;
+  return value instanceof tf.layers.Layer && !types.isProxy(value) ? layerText(value) : null;
 }
 
 function isMethodName(field: string): boolean {
