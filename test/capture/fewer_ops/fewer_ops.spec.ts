@@ -1,9 +1,11 @@
 /** Products and sums of a recorded step in ops of ours and fewer of them: the same numbers, on other inputs too. */
 import { Random } from '../../helpers/random.js';
 import { namesOf, opsOf } from './ops_left.js';
+import { takeAllForExact } from './all_exact.js';
 import { describeSteps } from '../training.js';
 
 describeSteps('fewerOps', () => {
+  takeAllForExact();
   it('multiplies small matrices of any sizes, transposed or not, as TensorFlow does', () => {
     const random = new Random(8);
     const sizes = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 65];

@@ -5,6 +5,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
 import { opsRun } from '../overrides/ops_run.js';
+import { takeAllForExact } from './all_exact.js';
 import { describeSteps, modelOf } from '../training.js';
 
 const count = (name: string, value: number): OpAttribute => {
@@ -32,6 +33,7 @@ function sum(terms: tf.Tensor[]): tf.Tensor {
 }
 
 describeSteps('Products and sums as ops', () => {
+  takeAllForExact();
   it('refuse factors that do not fit, and tensors of other ranks', () => {
     tf.tidy(() => {
       const [a, b] = [tf.ones([2, 3]), tf.ones([4, 5])];
