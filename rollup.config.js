@@ -6,6 +6,7 @@ import nodeResolve from '@rollup/plugin-node-resolve';
 import terser from '@rollup/plugin-terser';
 import { dts } from 'rollup-plugin-dts';
 import esbuild from 'rollup-plugin-esbuild';
+import ts from 'typescript';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const { version } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'));
@@ -78,11 +79,34 @@ const modules = {
   })),
 };
 
+/** Where the compiler puts declarations, a file for each source. */
+const DECLARED = resolve(root, 'custom-ops', 'build', 'declarations');
+
+/** Lets the compiler write all declarations in one go: the plugin that bundles them would make a program for each source. */
+const declarations = {
+  name: 'declarations',
+  buildStart() {
+    const { config } = ts.readConfigFile(resolve(root, 'tsconfig.json'), ts.sys.readFile);
+    const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
+    rmSync(DECLARED, { recursive: true, force: true });
+    const emitting = {
+      ...{ noEmit: false, emitDeclarationOnly: true, outDir: DECLARED, rootDir: resolve(root, 'src') },
+      // `npm run check` has done that.
+      ...{ noCheck: true, incremental: false, tsBuildInfoFile: undefined, types: ['node'] },
+    };
+    const sources = Object.values(entries).map((path) => resolve(root, path));
+    const { diagnostics } = ts.createProgram(sources, { ...options, ...emitting }).emit();
+    for (const { messageText } of diagnostics) this.error(ts.flattenDiagnosticMessageText(messageText, '\n'));
+  },
+};
+
 /** Declarations twice, as TypeScript wants a `.d.cts` beside a CommonJS file. */
 const types = {
-  input: entries,
+  input: Object.fromEntries(
+    Object.entries(entries).map(([name, path]) => [name, resolve(DECLARED, path.replace(/^src.(.*)ts$/, '$1d.ts'))]),
+  ),
   external,
-  plugins: [dts({ tsconfig: resolve(root, 'tsconfig.json') })],
+  plugins: [declarations, dts({ tsconfig: resolve(root, 'tsconfig.json') })],
   output: ['ts', 'cts'].map((extension) => ({
     dir: 'dist',
     format: 'es',
@@ -109,4 +133,12 @@ const browser = {
   },
 };
 
-export default [modules, types, browser];
+/** All, or with `--configBundle NAME` one: set-up makes the slow one for pages beside the others. */
+export default ({ configBundle }) => {
+  const all = { modules, types, browser };
+  return configBundle === undefined
+    ? Object.values(all)
+    : String(configBundle)
+        .split(',')
+        .map((name) => all[name]);
+};

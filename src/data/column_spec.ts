@@ -3,13 +3,7 @@ import { closestName } from '../base/closest_name.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { isRecord, readOptions } from '../base/options.js';
 import { checkColumn, classOf } from '../preprocessing/pipeline/column_form.js';
-import {
-  checkMissing,
-  maskName,
-  takenBy,
-  type Missing as MissingValue,
-  type Taken,
-} from '../preprocessing/pipeline/missing_values.js';
+import { checkMissing, maskName, takenBy, type Taken } from '../preprocessing/pipeline/missing_values.js';
 
 /** What turns raw values into numbers: the classes of `emb.preprocessing`. */
 export interface Preprocessor {
@@ -56,10 +50,10 @@ export interface ListType {
 export type ColumnType = ScalarType | 'ids' | ListType | Preprocessor;
 
 /**
- * What a missing value is read as: an error, 0 with a column of 1 and 0 beside, or a value. Declared here once more:
+ * What a missing value is read as: an error, 0 with a column of 1 and 0 beside, or a value. Declared here once more, as
  * bundled declarations would take a type that an entry passes on from another room for a value.
  */
-export type Missing = MissingValue;
+export type Missing = 'error' | 'mask' | number | string;
 
 /** A type with settings. */
 export interface ColumnArgs {

@@ -8,6 +8,7 @@ export { CategoryEncoding, type CategoryEncodingArgs, type CategoryEncodingConfi
 export { Discretization, type DiscretizationArgs, type DiscretizationConfig } from './discretization.js';
 export { Normalization, type NormalizationArgs, type NormalizationConfig } from './normalization.js';
 export { Pipeline, type PipelineArgs, type PipelineConfig, type PipelineOutput } from './pipeline/pipeline.js';
+export type { Missing } from './pipeline/missing_values.js';
 export type { IndexLookupArgs, IndexLookupConfig } from './lookup_arguments.js';
 export type { CellData, CellRows, IdsOf, NumberArray } from './cells/cells.js';
 export type { Utf8Column } from './columns/utf8_column.js';
