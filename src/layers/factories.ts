@@ -204,12 +204,12 @@ export function preprocessing(object: PreprocessingObject): tf.layers.Layer {
     const { maxTokens, numOovIndices, maskToken, oovToken, vocabulary, padToMaxTokens, ...others } = object.getConfig();
     learned(vocabulary);
     const { outputMode, invert, oovMethod } = others;
-    if (invert || outputMode === 'tfIdf' || oovMethod !== 'floormod') {
-      const received = described(`invert ${String(invert)}, outputMode ${outputMode}, oovMethod ${oovMethod}`);
-      throw new ValueError('object', 'no invert, no tfIdf and oovMethod floormod', received);
+    if (invert || oovMethod !== 'floormod') {
+      const received = described(`invert ${String(invert)}, oovMethod ${oovMethod}`);
+      throw new ValueError('object', 'no invert and oovMethod floormod', received);
     }
-    const args = { maxTokens, numOovIndices, maskToken, oovToken, vocabulary: vocabulary!, outputMode, padToMaxTokens };
-    return new VocabularyLayer(args);
+    const places = { outputMode, padToMaxTokens, idfWeights: others.idfWeights };
+    return new VocabularyLayer({ maxTokens, numOovIndices, maskToken, oovToken, vocabulary: vocabulary!, ...places });
   }
   if (object instanceof Hashing) {
     const { numBins, maskValue, salt, outputMode } = object.getConfig();

@@ -4,7 +4,7 @@
  */
 
 /** Sorted values and how many data points each stands for. */
-interface Summary {
+export interface Summary {
   readonly values: Float32Array;
   readonly weights: Float32Array;
 }
@@ -66,6 +66,11 @@ function merge(first: Summary, second: Summary): Summary {
   };
 }
 
+/** The inner boundaries of `numBins` bins, ascending. */
+export function boundariesIn(summary: Summary, numBins: number): number[] {
+  return Array.from(compress(summary, 1 / numBins).values).slice(0, -1);
+}
+
 /** What is kept of values that come in parts; `epsilon` is the share of them by which a boundary may be off. */
 export class Quantiles {
   #summary: Summary = { values: new Float32Array(0), weights: new Float32Array(0) };
@@ -85,6 +90,6 @@ export class Quantiles {
    * where there are fewer values than bins; repeated where one value fills several bins).
    */
   boundaries(numBins: number): number[] {
-    return Array.from(compress(this.#summary, 1 / numBins).values).slice(0, -1);
+    return boundariesIn(this.#summary, numBins);
   }
 }

@@ -85,8 +85,8 @@ export function buildKerasModel(
  * come from (Keras, Keras RS, NVIDIA distributed-embeddings), so the model trains on with `emb.train`; combiners, names and
  * shared layers are kept. Where an output carries a mask, losses and metrics are means over the steps that it leaves, as
  * in Keras; the format of TensorFlow.js keeps nothing of that. Normalization, Discretization, CategoryEncoding,
- * IntegerLookup (with its vocabulary, which adapt may have found in a `.keras` file) and Hashing of whole numbers compute
- * what they compute in Keras. The model is not compiled.
+ * IntegerLookup and Hashing of whole numbers compute what they compute in Keras, with what adapt found where a `.keras`
+ * file holds it: vocabularies, factors of `tf_idf`, moments, boundaries. The model is not compiled.
  *
  * Strings do not enter layers models: StringLookup, TextVectorization and Hashing of an input of strings become columns of
  * `model.pipeline`, which makes the inputs of the model, one for each of these layers and under its name, of rows with

@@ -50,7 +50,8 @@ async function exportSavedModel(
  * Loads a SavedModel from a folder; in Node.
  *
  * Returns a layers model where the SavedModel was written by `export`, with the optimizer and its state where those were
- * included, or by Keras 2 (`model.save`) of layers that are known here, which is then not compiled. Any other becomes
+ * included, or by Keras 2 (`model.save`) of layers that are known here, with what `adapt` found, which is then not compiled;
+ * where it takes strings, it has a `pipeline`, as models of `loadKerasModel` have. Any other becomes
  * `{predict(named), signatures, dispose()}`: tensors by name in, tensors by name out, run by TensorFlow through tfjs-node,
  * which must be installed; so does every SavedModel when `signature` names what to run. A warning says why a SavedModel of
  * Keras 2 is no layers model; SavedModels of Keras 3 tell of no layers. Numbers of 64 bits go in and come out as int32.

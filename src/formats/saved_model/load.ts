@@ -10,7 +10,7 @@ import { folderPath } from '../../io/byte_source.js';
 import { readOptions } from '../../base/options.js';
 import { ASSETS_FILE } from './assets.js';
 import { healFolder, isBeingReplaced } from './folder.js';
-import { KERAS_METADATA, loadKerasLayers } from './keras_layers.js';
+import { KERAS_METADATA, loadKerasLayers } from './keras/keras_layers.js';
 import { loadLayers } from './layers_model.js';
 import type { LoadSavedModelOptions } from './index.js';
 import { Replaced, SavedModelFolder } from './saved_model_folder.js';

@@ -122,7 +122,6 @@ describe('layers of preprocessing on ragged rows', () => {
       [/`object`.*has adapted/, new Discretization({ numBins: 3 })],
       [/`object`.*has adapted/, new Normalization()],
       [/`object`/, new IntegerLookup({ vocabulary: [1], invert: true })],
-      [/`object`/, new IntegerLookup({ vocabulary: [1], outputMode: 'tfIdf', idfWeights: [1] })],
       [/`object`/, new IntegerLookup({ vocabulary: [1], oovMethod: 'farmhash', numOovIndices: 2 })],
       [/`object`/, {}],
       [/`object`/, null],

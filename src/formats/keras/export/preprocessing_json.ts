@@ -24,7 +24,16 @@ const KINDS: readonly Preprocessing[] = [
   {
     cls: VocabularyLayer,
     className: 'IntegerLookup',
-    fields: ['maxTokens', 'numOovIndices', 'maskToken', 'oovToken', 'vocabulary', 'outputMode', 'padToMaxTokens'],
+    fields: [
+      'maxTokens',
+      'numOovIndices',
+      'maskToken',
+      'oovToken',
+      'vocabulary',
+      'idfWeights',
+      'outputMode',
+      'padToMaxTokens',
+    ],
   },
 ];
 

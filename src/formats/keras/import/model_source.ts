@@ -6,55 +6,9 @@ import { readZip, type ZipEntry } from '../../../io/zip_archive.js';
 import { isRecord } from '../../../base/options.js';
 import { Hdf5File } from '../hdf5.js';
 import { parseMarked } from './float_literals.js';
-import { readTopology, type Topology, isModel, pythonName, readLayers, type Json, type LayerJson } from './topology.js';
+import { addLearned } from '../learned/archive_values.js';
+import { readTopology, type Topology } from './topology.js';
 import { ConvertedWeights, type WeightSource } from './weight_source.js';
-import { NameCounter } from '../layer_paths.js';
-
-/** Layers whose vocabulary, where adapt found it, lies in a file. */
-const WITH_VOCABULARY = ['IntegerLookup', 'StringLookup', 'TextVectorization'];
-
-/** Beyond it a file is no vocabulary that a page should read into an array. */
-const MOST_BYTES = 2 ** 24;
-const WHOLE = /^-?\d+$/;
-
-async function readVocabulary(entry: ZipEntry, isText: boolean): Promise<(number | string)[]> {
-  if (entry.size > MOST_BYTES) {
-    throw new ValueError(
-      'source',
-      `a vocabulary of at most ${MOST_BYTES} bytes`,
-      described(`${entry.name}, of ${entry.size}`),
-    );
-  }
-  const lines = new TextDecoder().decode(await entry.read()).split(/\r?\n/);
-  if (lines.at(-1) === '') lines.pop();
-  if (isText) return lines;
-  return lines.map((line, i) => {
-    if (WHOLE.test(line)) return Number(line);
-    throw new ValueError(
-      'source',
-      'whole numbers, one a line',
-      described(`${entry.name}, with ${describe(line)} at line ${i + 1}`),
-    );
-  });
-}
-
-/** Puts the vocabularies of a `.keras` archive into the configs of the layers that have none of their own. */
-async function addVocabularies(
-  model: LayerJson,
-  entries: ReadonlyMap<string, ZipEntry>,
-  folder = 'assets/',
-): Promise<void> {
-  const names = new NameCounter();
-  for (const layer of readLayers(model)) {
-    const path = `${folder}layers/${names.next(pythonName(layer))}`;
-    if (isModel(layer)) await addVocabularies(layer, entries, `${path}/`);
-    if (!WITH_VOCABULARY.includes(layer.className) || (layer.config['vocabulary'] ?? null) !== null) continue;
-    const entry = entries.get(`${path}/vocabulary.txt`);
-    if (entry === undefined) continue;
-    const vocabulary = await readVocabulary(entry, layer.className !== 'IntegerLookup');
-    (layer.config as Json & { vocabulary: unknown }).vocabulary = vocabulary;
-  }
-}
 
 /** Reads the layers and the names of their weights, where a file lists them, as Keras 2 does. */
 function readGroups(file: Hdf5File, root: string): Map<string, string[]> | null {
@@ -68,7 +22,7 @@ function readGroups(file: Hdf5File, root: string): Map<string, string[]> | null 
   );
 }
 
-/** The arrays below a group of an HDF5 file. */
+/** The arrays below a group of an HDF5 file, but for some that are no weights. */
 class Hdf5Weights implements WeightSource {
   readonly names: readonly string[];
   readonly groups: ReadonlyMap<string, readonly string[]> | null;
@@ -77,9 +31,10 @@ class Hdf5Weights implements WeightSource {
   constructor(
     private readonly file: Hdf5File,
     private readonly root: string,
+    others: ReadonlySet<string> = new Set(),
   ) {
     this.groups = readGroups(file, root);
-    this.names = file.arrays(root);
+    this.names = file.arrays(root).filter((name) => !others.has(name));
   }
 
   shapeOf(name: string): readonly number[] {
@@ -147,7 +102,6 @@ async function openArchive(source: ByteSource): Promise<KerasSource> {
   const metadata = entries.get('metadata.json');
   const told = metadata === undefined ? null : parse(await readText(metadata), `${source.name}, metadata.json`);
   const topology = readTopology(json, isRecord(told) ? told['keras_version'] : undefined);
-  await addVocabularies(topology.root, entries);
   const stored = entries.get('model.weights.h5');
   if (stored === undefined) {
     const other = [...entries.keys()].find((name) => name.includes('weights'));
@@ -156,7 +110,8 @@ async function openArchive(source: ByteSource): Promise<KerasSource> {
     throw new ValueError('source', 'weights in model.weights.h5', received, other === undefined ? undefined : note);
   }
   const file = await Hdf5File.open(await stored.read(), `${source.name}, model.weights.h5`);
-  return { topology, weights: new Hdf5Weights(file, ''), close: () => {} };
+  const learned = await addLearned(topology.root, entries, file, file.arrays(''));
+  return { topology, weights: new Hdf5Weights(file, '', learned), close: () => {} };
 }
 
 async function openFile(source: ByteSource): Promise<KerasSource | null> {

@@ -21,6 +21,7 @@ import { isRecord } from '../../../base/options.js';
 import { readComposed } from '../composed_activations.js';
 import { readCalls } from './nodes.js';
 import { layerError, naming } from '../layer_error.js';
+import { LEARNING_CLASSES } from '../learned/learned_fields.js';
 import { checkSizes, refuse, type Reading } from './stock_config.js';
 import { nameHere, type Json, type LayerJson } from './topology.js';
 
@@ -56,7 +57,7 @@ function only(...allowed: unknown[]): Wanted {
 }
 
 const OFF = only(false);
-const MODES = only('int', 'one_hot', 'multi_hot', 'count');
+const MODES = ['int', 'one_hot', 'multi_hot', 'count'];
 
 const BASE = ['name', 'trainable', 'dtype', 'batch_input_shape', 'batch_shape', 'build_config', 'autocast'];
 const INTERACTION = [...BASE, 'activity_regularizer'];
@@ -198,14 +199,14 @@ const OWN_LAYERS: ReadonlyMap<string, OwnLayer> = new Map<string, OwnLayer>([
       isWeightless: true,
       fields: [...INTERACTION, ...LOOKUP],
       wanted: {
-        output_mode: MODES,
+        output_mode: only(...MODES, 'tf_idf'),
         invert: OFF,
         sparse: OFF,
         oov_method: only('floormod'),
         vocabulary: {
           text: 'the vocabulary, given when the layer was made',
           fits: Array.isArray,
-          note: 'That of adapt() lies in a .keras file alone: make the layer with vocabulary=layer.get_vocabulary().',
+          note: 'That of adapt() lies in .keras files and SavedModels of Keras 2: make the layer with vocabulary=layer.get_vocabulary().',
         },
       },
     },
@@ -215,7 +216,7 @@ const OWN_LAYERS: ReadonlyMap<string, OwnLayer> = new Map<string, OwnLayer>([
     {
       cls: HashingLayer,
       fields: [...INTERACTION, 'num_bins', 'mask_value', 'salt', 'output_mode', 'sparse'],
-      wanted: { output_mode: MODES, sparse: OFF },
+      wanted: { output_mode: only(...MODES), sparse: OFF },
     },
   ],
   [
@@ -305,6 +306,13 @@ export function makeOwnLayer(layer: LayerJson, reading: Reading): tf.layers.Laye
   (tables as unknown[]).forEach((table, i) => isRecord(table) && checkSizes(reading, layer, table, `tables[${i}].`));
   if (layer.className === 'MultiHeadAttention' && reading.version === 2) config['zeroes_masked'] = false;
   if (layer.className === 'DistributedEmbedding') config['tables'] = withoutUnusedOptimizers(config['tables']);
+  // Keras 2 tells the dtype of the ids, which are whole numbers here too.
+  const isOfIds = ['int64', 'int32'].includes(String(config['dtype'])) && (config['output_mode'] ?? 'int') === 'int';
+  if (layer.className === 'Discretization' && isOfIds) delete config['dtype'];
+  // Nor is what adapt() was given a shape of inputs: a vector of values has no batch of rows.
+  const start = config['batch_input_shape'];
+  if (LEARNING_CLASSES.has(layer.className) && Array.isArray(start) && start.length < 2)
+    delete config['batch_input_shape'];
   config['name'] = nameHere(layer);
   if (absent === 'below 1' || absent === 'zero') config['mask_zero'] = true;
   const made = cls as LayerClass;

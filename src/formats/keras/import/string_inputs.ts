@@ -24,7 +24,8 @@ function preprocessorOf(layer: LayerJson): StringLookup | TextVectorization | Ha
   const { batch_input_shape: _shape, build_config: _built, ...own } = config;
   if (own['invert'] === true) throw layerError(layer, 'invert', 'false: a layers model gives no strings', true);
   if (className !== 'Hashing' && !Array.isArray(own['vocabulary'])) {
-    const note = 'That of adapt() lies in a .keras file alone: make the layer with vocabulary=layer.get_vocabulary().';
+    const note =
+      'That of adapt() lies in .keras files and SavedModels of Keras 2: make the layer with vocabulary=layer.get_vocabulary().';
     throw layerError(layer, 'vocabulary', 'the vocabulary, given when the layer was made', own['vocabulary'], note);
   }
   const { fromConfig } = CLASSES[className as keyof typeof CLASSES];

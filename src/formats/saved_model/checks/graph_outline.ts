@@ -124,7 +124,10 @@ function scopeOf(definition: FunctionOutline): Scope {
 
 export class GraphOutline {
   readonly outer: Scope;
-  /** All nodes, those of uncalled functions too. */
+  /**
+   * All nodes that may run: those of the graph, and of functions that one of them leads to. Others are for programs that
+   * load objects, as steps of `adapt` are; a session never runs them.
+   */
   readonly all: readonly Placed[];
   readonly #functions: ReadonlyMap<string, Scope>;
   /** Functions that TensorFlow takes for each other, by the name of each. */
@@ -136,9 +139,6 @@ export class GraphOutline {
     const definitions = library?.functions ?? [];
     this.outer = { function: null, arguments: [], nodes: new Map(nodes.map((node) => [node.name ?? '', node])) };
     this.#functions = new Map(definitions.map((each) => [each.signature?.name ?? '', scopeOf(each)]));
-    this.all = [this.outer, ...this.#functions.values()].flatMap((scope) => {
-      return [...scope.nodes.values()].map((node) => ({ scope, node }));
-    });
     const byInterface = new Map<string, string[]>();
     for (const { signature, attributes = {} } of definitions) {
       const known = new TextDecoder().decode(attributes['api_implements']?.s);
@@ -148,6 +148,9 @@ export class GraphOutline {
       byInterface.set(known, alike);
       this.#alike.set(signature?.name ?? '', alike);
     }
+    this.all = [...this.#scopesThatMayRun()].flatMap((scope) => {
+      return [...scope.nodes.values()].map((node) => ({ scope, node }));
+    });
     for (const placed of this.all) {
       for (const { function: name } of this.calledBy(placed.node)) {
         const callers = this.#callers.get(name!) ?? [];
@@ -155,6 +158,15 @@ export class GraphOutline {
         this.#callers.set(name!, callers);
       }
     }
+  }
+
+  #scopesThatMayRun(): Set<Scope> {
+    // A set grows while it is walked through.
+    const scopes = new Set([this.outer]);
+    for (const scope of scopes) {
+      for (const node of scope.nodes.values()) for (const called of this.calledBy(node)) scopes.add(called);
+    }
+    return scopes;
   }
 
   /** Whether an op is a call of a function by its name. */

@@ -1,7 +1,7 @@
 /** Layers before the model: numbers to ids, ids to vectors, and numbers of one scale. */
 import { CategoryEncoding } from '../../../layers/preprocessing/category_encoding.js';
 import { DiscretizationLayer } from '../../../layers/preprocessing/discretization_layer.js';
-import type { PlainMode } from '../../../preprocessing/cells/output_mode.js';
+import type { OutputMode, PlainMode } from '../../../preprocessing/cells/output_mode.js';
 import { HashingLayer } from '../../../layers/preprocessing/hashing_layer.js';
 import { LEAST_DEVIATION, type Moments } from '../../../preprocessing/moments.js';
 import { Normalization } from '../../../layers/preprocessing/normalization.js';
@@ -62,10 +62,15 @@ const vocabularyLookup: Emitter = (call) => {
   if (rows === 0) throw call.refuse('with numOovIndices 0, for which unknown numbers are errors');
   const numbers = o.cast(call.input, 'int32');
   const masked = mask === null ? [] : [[mask, 0] as const];
-  const tokens = config['vocabulary'] as readonly number[];
+  const mode = config['outputMode'] as OutputMode;
+  // With factors, unknown numbers stand in front of the vocabulary.
+  const tokens = (config['vocabulary'] as readonly number[]).slice(mode === 'tfIdf' ? rows : 0);
   const entries = [...tokens.map((token, i) => [token, masked.length + rows + i] as const), ...masked];
   const ids = idsByKey(o, numbers, entries, o.add(o.binary('FloorMod', numbers, rows), masked.length));
-  return encoded(call, ids, config['outputMode'] as PlainMode, call.outputShape().at(-1)!);
+  const depth = call.outputShape().at(-1)!;
+  if (mode !== 'tfIdf') return encoded(call, ids, mode, depth);
+  const factors = Array.from({ length: depth }, (_, i) => (config['idfWeights'] as readonly number[])[i] ?? 0);
+  return o.mul(encoded(call, ids, 'count', depth), o.graph.constant(factors, 'float32', [depth]));
 };
 
 /** What TensorFlow's ops make of the digits, which is what Keras does. */

@@ -62,6 +62,8 @@ export interface SavedObjectMessage {
     allowedPositionalArguments: number;
     functionSpec: FunctionSpecMessage;
   };
+  /** A node of the graph that holds its value. */
+  constant?: { operation?: string };
 }
 
 export interface SavedObjectGraphMessage {
@@ -156,6 +158,8 @@ const BareConcreteFunction = new Message<NonNullable<SavedObjectMessage['bareCon
   functionSpec: one(4, () => FunctionSpec),
 });
 
+const Constant = new Message<{ operation?: string }>({ operation: one(1, 'string') });
+
 const SavedObject = new Message<SavedObjectMessage>({
   children: many(1, () => Reference),
   userObject: one(4, () => UserObject),
@@ -163,6 +167,7 @@ const SavedObject = new Message<SavedObjectMessage>({
   function: one(6, () => SavedFunction),
   variable: one(7, () => SavedVariable),
   bareConcreteFunction: one(8, () => BareConcreteFunction),
+  constant: one(9, () => Constant),
 });
 
 const ConcreteFunction = new Message<ConcreteFunctionMessage>({

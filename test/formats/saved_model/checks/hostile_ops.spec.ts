@@ -47,9 +47,14 @@ describe('the check of ops', () => {
   });
 
   for (const op of ['WriteFile', 'ReadFile', 'PyFunc', 'EagerPyFunc', 'TFRecordDataset', 'SnapshotDatasetV2']) {
-    it(`refuses ${op}, wherever it stands`, () => {
-      refuses(op, [OUT, X, { name: 'other', op }]);
-      refuses(op, [OUT, X], [functionOf('nobody_calls_it', { name: 'other', op })]);
+    it(`refuses ${op}, wherever the graph leads to it`, () => {
+      const other: NodeMessage = { name: 'other', op };
+      refuses(op, [OUT, X, other]);
+      // No signature asks for the caller either, but it stands in the graph.
+      refuses(op, [OUT, X, calling('caller', 'PartitionedCall', 'f')], [functionOf('f', other)]);
+      const chain = [functionOf('f', calling('g', 'If', 'g')), functionOf('g', { name: 'h', op: 'h' })];
+      refuses(op, [OUT, X, { name: 'f', op: 'f' }], [...chain, functionOf('h', other)]);
+      passes([OUT, X], [functionOf('nobody_calls_it', other)]);
     });
   }
 
@@ -65,7 +70,7 @@ describe('the check of ops', () => {
       passes([shown, X, print(stream)]);
     for (const stream of ['file:///tmp/told', 'file://told', 'stderr.txt']) {
       refuses(`PrintV2 to ${stream}`, [shown, X, print(stream)]);
-      refuses(`PrintV2 to ${stream}`, [OUT, X], [functionOf('nobody_calls_it', print(stream))]);
+      refuses(`PrintV2 to ${stream}`, [OUT, X, { name: 'f', op: 'f' }], [functionOf('f', print(stream))]);
     }
   });
 
@@ -206,7 +211,9 @@ describe('the files of a graph', () => {
     refused({ nodes: nodes(secret, scatter), ...given }, 'computed');
     refused({ nodes: nodes({ name: 'x', op: 'Identity', input: ['v'] }), ...given }, 'computed');
     const inside = functionOf('hidden', { ...variable, name: 'b' });
-    refused({ nodes: nodes(), ...given, functions: [initializer, inside] }, 'computed');
+    const caller: NodeMessage = { name: 'caller', op: 'hidden' };
+    refused({ nodes: nodes(caller), ...given, functions: [initializer, inside] }, 'computed');
+    check({ nodes: nodes(), ...given, functions: [initializer, inside] });
   });
 
   for (const file of ['/etc/passwd', '../../secret.txt', 'file:///etc/passwd', 'ram://x', '']) {

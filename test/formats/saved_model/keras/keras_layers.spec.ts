@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeForBackends, skipOrFail } from '../../helpers/backends.js';
-import { expectClose } from '../../helpers/tensors.js';
+import { describeForBackends, skipOrFail } from '../../../helpers/backends.js';
+import { expectClose } from '../../../helpers/tensors.js';
 
 /** As gen_saved_models.py wrote them with Python. */
-const FOLDER = fileURLToPath(new URL('../../goldens/keras_saved_models/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../../goldens/keras_saved_models/', import.meta.url));
 
 interface Values {
   readonly dtype: string;

@@ -1,16 +1,18 @@
 /** A SavedModel of Keras 2, which tells of its layers in a file of its own, as a layers model. */
 import * as tf from '@tensorflow/tfjs';
-import { layerPath, type WeightSource } from '../keras/import/weight_source.js';
-import { isModel, readLayers, readTopology, type LayerJson, type Topology } from '../keras/import/topology.js';
-import { buildKerasModel } from '../keras/load_keras_model.js';
-import { isRecord } from '../../base/options.js';
-import { warnOnce } from '../../base/warn_once.js';
-import type { BundleReader, StoredTensor } from './bundle/bundle_reader.js';
-import { readTensor } from './bundle/stored_values.js';
-import type { SavedModelFolder } from './saved_model_folder.js';
-import { Message, many, one } from '../../base/protobuf/message.js';
-import type { SavedObjectMessage } from './wire/object_messages.js';
-import type { MetaGraphMessage } from './wire/saved_model_messages.js';
+import { layerPath, type WeightSource } from '../../keras/import/weight_source.js';
+import { isModel, readLayers, readTopology, type LayerJson, type Topology } from '../../keras/import/topology.js';
+import { buildKerasModel } from '../../keras/load_keras_model.js';
+import { isRecord } from '../../../base/options.js';
+import { warnOnce } from '../../../base/warn_once.js';
+import type { BundleReader, StoredTensor } from '../bundle/bundle_reader.js';
+import { readTensor } from '../bundle/stored_values.js';
+import type { SavedModelFolder } from '../saved_model_folder.js';
+import { Message, many, one } from '../../../base/protobuf/message.js';
+import type { SavedObjectMessage } from '../wire/object_messages.js';
+import type { MetaGraphMessage } from '../wire/saved_model_messages.js';
+import { LEARNING_CLASSES } from '../../keras/learned/learned_fields.js';
+import { LearnedObjects } from './learned_objects.js';
 
 export const KERAS_METADATA = 'keras_metadata.pb';
 
@@ -103,18 +105,26 @@ class LayerObjects {
   }
 }
 
-/** Numbers of the variables of each layer, by the names of the layer and of the models around it. */
-function variablesByLayer(root: LayerJson, objects: LayerObjects): Map<string, number[]> {
+/**
+ * Numbers of the variables of each layer, by the names of the layer and of the models around it. What layers of
+ * preprocessing have learned goes into their configs.
+ */
+async function variablesByLayer(
+  root: LayerJson,
+  objects: LayerObjects,
+  learned: LearnedObjects,
+): Promise<Map<string, number[]>> {
   const found = new Map<string, number[]>();
-  const visit = (model: LayerJson, id: number, names: readonly string[]): void => {
+  const visit = async (model: LayerJson, id: number, names: readonly string[]): Promise<void> => {
     const layers = objects.layersOf(id);
     for (const layer of readLayers(model)) {
       const [object = -1, path] = [layers.get(layer.name), [...names, layer.name]];
-      if (isModel(layer)) visit(layer, object, path);
+      if (isModel(layer)) await visit(layer, object, path);
       else found.set(layerPath(path), objects.variablesOf(object));
+      if (LEARNING_CLASSES.has(layer.className)) Object.assign(layer.config, await learned.fieldsOf(layer, object));
     }
   };
-  visit(root, 0, []);
+  await visit(root, 0, []);
   return found;
 }
 
@@ -154,15 +164,18 @@ class SavedWeights implements WeightSource {
   }
 }
 
-function weightsOf(
-  { objects }: MetaGraphMessage<Uint8Array>,
+async function weightsOf(
+  folder: SavedModelFolder,
+  graph: MetaGraphMessage<Uint8Array>,
   { root }: Topology,
   told: Told,
   bundle: BundleReader,
-): SavedWeights {
-  const nodes = objects?.nodes ?? [];
+): Promise<SavedWeights> {
+  const nodes = graph.objects?.nodes ?? [];
   const keys = keysByObject(nodes, bundle);
-  const layers = [...variablesByLayer(root, new LayerObjects(nodes, told))].map(([path, variables]) => {
+  const learned = new LearnedObjects(folder, graph, bundle, keys);
+  const found = await variablesByLayer(root, new LayerObjects(nodes, told), learned);
+  const layers = [...found].map(([path, variables]) => {
     return [path, variables.map((id) => keys.get(id) ?? `object ${id}`)] as const;
   });
   return new SavedWeights(bundle, new Map(layers));
@@ -179,7 +192,7 @@ export async function loadKerasLayers(
   try {
     const told = readMetadata(bytes);
     const topology = topologyOf(told);
-    weights = weightsOf(graph, topology, told, bundle);
+    weights = await weightsOf(folder, graph, topology, told, bundle);
     await weights.open();
     return buildKerasModel({ topology, weights, close: () => {} }, true);
   } catch (error) {
