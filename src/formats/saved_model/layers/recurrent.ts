@@ -149,7 +149,7 @@ export function recur(call: LayerCall, given: Recurrence): { last: Value; all: V
   const outputs = wantsAll ? [reserve(o, output, steps)] : [];
   const first = [o.graph.scalar(0, 'int32'), steps, { ...zeros, shape: output }, ...started, ...outputs, ...fixed];
   const result = loop(call, first, (inner, values) => {
-    const [at, end, _last, ...rest] = values as [Value, Value, Value, ...Value[]];
+    const [at, end, last, ...rest] = values as [Value, Value, Value, ...Value[]];
     const before = rest.slice(0, states.length);
     const list = wantsAll ? rest[states.length]! : null;
     const outside = rest.slice(states.length + outputs.length);
@@ -158,7 +158,8 @@ export function recur(call: LayerCall, given: Recurrence): { last: Value; all: V
     const fresh = cell.step(inner, weights, x, before);
     const present = masks === null ? null : itemOf(inner, outside[1]!, at, masks.shape.slice(1));
     const kept = (value: Value, old: Value): Value => (present === null ? value : mixed(inner, present, value, old));
-    const now = kept(fresh.output, before[0]!);
+    // Before the first step that counts there is none to repeat, whatever states the layer begins with.
+    const now = kept(fresh.output, last);
     const next = fresh.states.map((state, i) => kept(state, before[i]!));
     const written = list === null ? [] : [withItem(inner, list, at, now)];
     return [inner.add(at, 1), end, now, ...next, ...written, ...outside];
