@@ -36,7 +36,8 @@ def recurrent(keras, kind, told=False, **settings):
 
 
 def values(array):
-    return {"dtype": "float32", "shape": list(array.shape), "values": np.asarray(array, "float64").ravel().tolist()}
+    dtype = "int32" if np.asarray(array).dtype == np.int32 else "float32"
+    return {"dtype": dtype, "shape": list(array.shape), "values": np.asarray(array, "float64").ravel().tolist()}
 
 
 def add(name, model, inputs):
@@ -58,6 +59,73 @@ for version, keras in [("k2", keras2), ("k3", keras3)]:
                 add(f"{version}_{kind}_{wanted}_told", *recurrent(keras, kind, told=True, **settings))
         back = {"return_sequences": True, "go_backwards": True}
         add(f"{version}_{kind}_backwards", *recurrent(keras, kind, told=version == "k3", **back))
+WORDS = np.array([[3, 1, 0, 0], [0, 4, 0, 2], [5, 6, 2, 1]], "int32")
+K = keras3.layers
+
+
+def words():
+    x = keras3.Input((4,), dtype="int32", name="words")
+    return x, K.Embedding(7, 4, mask_zero=True, name="table")(x)
+
+
+def residual():
+    x, e = words()
+    y = K.LayerNormalization(name="norm")(K.Add(name="sum")([e, K.MultiHeadAttention(2, 3, name="heads")(e, e)]))
+    return keras3.Model(x, K.Dense(2, name="score")(y))
+
+
+def twice():
+    """The second one has no mask of its query: which is the second, the graph tells."""
+    x, e = words()
+    one, two = K.MultiHeadAttention(2, 3, name="one")(e, e), K.MultiHeadAttention(2, 3, name="two")(e, e)
+    joined = K.Concatenate(name="both")([two, K.Dense(4, name="between")(one)])
+    return keras3.Model(x, K.Dense(2, name="score")(joined))
+
+
+def product():
+    x, e = words()
+    y = K.MultiHeadAttention(2, 3, name="heads")(e, e)
+    return keras3.Model(x, K.Dense(2, name="score")(K.Maximum(name="most")([K.Multiply(name="product")([e, y]), e])))
+
+
+def before():
+    """What runs before the attention sees the mask."""
+    x, e = words()
+    far = K.Dense(4, name="far")(K.Multiply(name="early")([e, e]))
+    y = K.MultiHeadAttention(2, 3, name="heads")(far, e)
+    return keras3.Model(x, K.Dense(2, name="score")(K.Multiply(name="late")([y, e])))
+
+
+def plain():
+    """An output that an attention was given."""
+    x, e = words()
+    pooled = K.GlobalAveragePooling1D(name="pool")(e)
+    y = K.MultiHeadAttention(2, 3, name="heads")(e, e)
+    return keras3.Model(x, [K.Dense(2, name="score")(y), K.Dense(2, name="own")(e), K.Dense(2, name="pooled")(K.RepeatVector(4, name="spread")(pooled))])
+
+
+def nested():
+    inside = keras3.Input((4, 4), name="inside")
+    z = K.Add(name="sum")([inside, K.MultiHeadAttention(2, 3, name="heads")(inside, inside)])
+    block = keras3.Model(inside, z, name="block")
+    x, e = words()
+    y = block(e)
+    return keras3.Model(x, [K.Dense(2, name="score")(y), K.Dense(2, name="own")(K.Multiply(name="late")([y, e]))])
+
+
+def add_trained(name, model):
+    add(name, model, {"words": WORDS})
+    rng = np.random.default_rng(11)
+    targets = [rng.uniform(-1, 1, (3,) + each.shape[1:]).astype("float32") for each in model.outputs]
+    model.compile(keras3.optimizers.SGD(0.3), ["mse"] * len(targets))
+    loss = np.ravel(model.train_on_batch(WORDS, targets))[0]
+    after = model(WORDS)
+    after = after if isinstance(after, (list, tuple)) else [after]
+    CASES[-1].update({"targets": [values(each) for each in targets], "loss": float(loss), "after": [values(np.asarray(each)) for each in after]})
+
+
+for make in [residual, twice, product, before, plain, nested]:
+    add_trained(f"k3_attention_{make.__name__}", make())
 with open(os.path.join(FOLDER, "cases.json"), "w") as file:
     json.dump(CASES, file)
     file.write("\n")

@@ -8,13 +8,15 @@ import { foldAbsentIds, type CalledLayer } from './absent_ids.js';
 import { settleAxis } from './axes.js';
 import { asInference, isOfInference } from './inference_calls.js';
 import type { Built, BuiltLayer, BuiltModel } from './built.js';
-import { callLayer, passThrough } from './call_layer.js';
+import { inKerasOrder } from '../call_order.js';
+import { ATTENTION_OPERANDS, callLayer, modelInputs, passThrough } from './call_layer.js';
+import { withMask } from './keras_masks.js';
 import { Masks } from './masks.js';
 import { checkClasses, inputArguments, makeLayer } from './make_layer.js';
 import { TensorRef, flatten, readCalls, readRefs, refsOf, replaceRefs, type CallJson } from './nodes.js';
 import type { Reading } from './stock_config.js';
 import { callOperation, isOperation } from './operations.js';
-import { ToldMask, readMask } from './told_masks.js';
+import { ToldMask, isTensor, readMask } from './told_masks.js';
 import { StringInputs, isStringInput, takesStrings } from './string_inputs.js';
 import { isModel, nameHere, readLayers, type LayerJson } from './topology.js';
 import { customObject } from './names/user_classes.js';
@@ -25,6 +27,8 @@ type Symbolic = tf.SymbolicTensor;
 export interface Building extends Reading {
   /** Whether all within is called as in inference, whatever the model does. */
   readonly isInference?: boolean;
+  /** Whether it is a model within a model: its inputs may come to have masks. */
+  readonly isInner?: boolean;
   readonly made: tf.layers.Layer[];
 }
 
@@ -47,7 +51,7 @@ function tokensAndPlaces(json: LayerJson, building: Building): BuiltLayer {
 
 function build(given: LayerJson, building: Building): Built {
   const json = building.isInference === true ? asInference(given) : given;
-  if (isModel(json)) return buildModel(json, building);
+  if (isModel(json)) return buildModel(json, { ...building, isInner: true });
   if (json.className === 'TokenAndPositionEmbedding') return tokensAndPlaces(json, building);
   const layer = makeLayer(json, building);
   building.made.push(layer);
@@ -117,7 +121,31 @@ function firstNodes(
 class Graph {
   readonly #outputs = new Map<string, readonly (Symbolic | ToldMask)[]>();
 
-  constructor(private readonly model: LayerJson) {}
+  constructor(
+    private readonly model: LayerJson,
+    readonly masks: Masks,
+    private readonly building: Building,
+  ) {}
+
+  #withoutMask(tensor: Symbolic): Symbolic {
+    const { isInner = false, made } = this.building;
+    const bare = this.#bare.get(tensor) ?? withMask(tensor, null, this.masks, made, isInner);
+    this.#bare.set(tensor, bare);
+    return bare;
+  }
+
+  /** Tensors whose masks a call has taken away, and each without one where a later call asked for it. */
+  readonly #bare = new Map<Symbolic, Symbolic | null>();
+
+  /** Takes the mask of a tensor away from all that ask for it from now on. */
+  takeMask(tensor: Symbolic): void {
+    if (!this.#bare.has(tensor)) this.#bare.set(tensor, null);
+  }
+
+  /** Whether a tensor's mask was taken away. */
+  isTaken(tensor: Symbolic): boolean {
+    return this.#bare.has(tensor);
+  }
 
   set(layer: string, node: number, outputs: readonly (Symbolic | ToldMask)[]): void {
     this.#outputs.set(keyOf(layer, node), outputs);
@@ -127,7 +155,14 @@ class Graph {
     return this.#outputs.has(key);
   }
 
-  get({ layer, node, tensor }: TensorRef): Symbolic | ToldMask {
+  /** A tensor as a call finds it that runs now. */
+  get(ref: TensorRef): Symbolic | ToldMask {
+    const found = this.made(ref);
+    return !(found instanceof ToldMask) && this.#bare.has(found) ? this.#withoutMask(found) : found;
+  }
+
+  /** A tensor as it was made. */
+  made({ layer, node, tensor }: TensorRef): Symbolic | ToldMask {
     const found = this.#outputs.get(keyOf(layer, node))?.[tensor];
     if (found !== undefined) return found;
     const expected = 'tensors that the layers of the model give';
@@ -148,6 +183,23 @@ function runCall(
   return mask === null ? callOperation(json, call, building) : [mask];
 }
 
+/** In Keras 3 an attention of several heads takes the masks of its operands away, in a model within the model too. */
+function takeMasks(part: Built | undefined, { args, kwargs, tellsMask }: CallJson, graph: Graph): void {
+  if (part === undefined || !tellsMask) return;
+  if (part.kind === 'layer') {
+    if (part.json.className !== 'MultiHeadAttention') return;
+    const operands = [...args.slice(0, 3), ...ATTENTION_OPERANDS.map((name) => kwargs[name])];
+    for (const each of operands) if (isTensor(each)) graph.takeMask(each);
+    return;
+  }
+  modelInputs(part, args[0]).forEach((each, i) => part.takesMasks[i] === true && graph.takeMask(each));
+}
+
+function takesMasks(part: Built | undefined): boolean {
+  if (part?.kind === 'model') return part.takesMasks.includes(true);
+  return part?.json.className === 'MultiHeadAttention';
+}
+
 /** Runs all calls, each once what it takes is there. */
 function runCalls(
   json: LayerJson,
@@ -155,8 +207,13 @@ function runCalls(
   graph: Graph,
   parts: ReadonlyMap<string, Built>,
   building: Building,
-): Masks {
+  outputs: readonly TensorRef[],
+): void {
+  // Which calls see a mask that another one takes away is a matter of order.
+  const isOrdered = calls.some((call) => takesMasks(parts.get(call.layer)));
+  const places = isOrdered ? new Map(inKerasOrder(calls, outputs).map((call, i) => [call, i])) : null;
   const waiting = new Map<string, PendingCall[]>();
+  const { masks } = graph;
   for (const call of calls) {
     const keys = new Set(refsOf([call.args, call.kwargs]).map(({ layer, node }) => keyOf(layer, node)));
     for (const key of keys) {
@@ -165,8 +222,9 @@ function runCalls(
       waiting.set(key, [...(waiting.get(key) ?? []), call]);
     }
   }
-  const masks = new Masks();
-  const ready = calls.filter(({ missing }) => missing === 0);
+  // The next one is the last.
+  const ready = calls.filter(({ missing }) => missing === 0).reverse();
+  if (places !== null) ready.sort((a, b) => places.get(b)! - places.get(a)!);
   let done = 0;
   for (let call = ready.pop(); call !== undefined; call = ready.pop()) {
     const part = parts.get(call.layer);
@@ -174,10 +232,13 @@ function runCalls(
     const kwargs = replace(call.kwargs) as CallJson['kwargs'];
     const given = { args: call.args.map(replace), kwargs, tellsMask: call.tellsMask };
     graph.set(call.layer, call.node, runCall(call.json, part, given, masks, building));
+    takeMasks(part, given, graph);
     done++;
-    for (const next of waiting.get(keyOf(call.layer, call.node)) ?? []) if (--next.missing === 0) ready.push(next);
+    const next = (waiting.get(keyOf(call.layer, call.node)) ?? []).filter((each) => --each.missing === 0);
+    ready.push(...next.reverse());
+    if (places !== null) ready.sort((a, b) => places.get(b)! - places.get(a)!);
   }
-  if (done === calls.length) return masks;
+  if (done === calls.length) return;
   const stuck = calls.find(({ missing }) => missing > 0)!;
   const received = described(`a call of ${describe(stuck.layer)} that takes what no layer gives`);
   throw layerError(json, 'layers', 'calls that follow one another', received);
@@ -218,7 +279,7 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   }
   const inputs = readRefs(json.config['input_layers'], json, 'input_layers');
   const outputs = readRefs(json.config['output_layers'], json, 'output_layers');
-  const graph = new Graph(json);
+  const graph = new Graph(json, new Masks(), building);
   const parts = new Map<string, Built>();
   const called = layers.map((layer) => ({ layer, calls: layer.className === 'InputLayer' ? [] : readCalls(layer) }));
   const found = foldAbsentIds(called, refsOf(outputs));
@@ -248,14 +309,16 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
     const isInference = building.isInference === true || isOfInference({ layer, calls: own }, building.version);
     parts.set(layer.name, build(layer, { ...building, isInference }));
   }
-  const masks = runCalls(json, calls, graph, parts, building);
-  const given = flatten(replaceRefs(inputs, (ref) => strings.standingFor(ref.layer) ?? graph.get(ref))) as Symbolic[];
+  const within = ({ layer, node, tensor }: TensorRef): TensorRef => {
+    const { inner, outer } = first.get(layer) ?? { inner: 0, outer: 0 };
+    return new TensorRef(layer, node - outer + inner, tensor);
+  };
+  runCalls(json, calls, graph, parts, building, refsOf(outputs).map(within));
+  const { masks } = graph;
+  const given = flatten(replaceRefs(inputs, (ref) => strings.standingFor(ref.layer) ?? graph.made(ref))) as Symbolic[];
   const asTensor = (value: Symbolic | ToldMask): Symbolic =>
     value instanceof ToldMask ? value.symbolic(building.made) : value;
-  const result = ({ layer, node, tensor }: TensorRef): Symbolic => {
-    const { inner, outer } = first.get(layer) ?? { inner: 0, outer: 0 };
-    return asTensor(graph.get(new TensorRef(layer, node - outer + inner, tensor)));
-  };
+  const result = (ref: TensorRef): Symbolic => asTensor(graph.get(within(ref)));
   const results = flatten(replaceRefs(outputs, result)) as Symbolic[];
   for (const each of results) masks.checkWhole(each, json);
   if (given.length === 0) throw layerError(json, 'input_layers', 'at least one input', described('none'));
@@ -268,6 +331,7 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
     json,
     model,
     parts: [...parts.values()],
+    takesMasks: given.map((each) => graph.isTaken(each)),
     inputKeys: strings.isEmpty ? (keys ? Object.keys(inputs).sort() : originalNames(layers, inputs)) : null,
     ...withStrings(strings, given),
   };
@@ -348,7 +412,17 @@ function buildSequential(json: LayerJson, building: Building): BuiltModel {
   for (const result of model.outputs) masks.checkWhole(result, json);
   // Names of inputs are there once it is built.
   naming(json, () => model.build());
-  return { kind: 'model', json, model, parts, inputKeys: null, ...withStrings(strings, model.inputs) };
+  const [head] = parts;
+  const takes = head?.kind === 'model' ? head.takesMasks : [];
+  return {
+    kind: 'model',
+    json,
+    model,
+    parts,
+    takesMasks: takes,
+    inputKeys: null,
+    ...withStrings(strings, model.inputs),
+  };
 }
 
 /** Builds a model and all within. Throws ValueError, which names the layer and the field at fault. */

@@ -17,6 +17,8 @@ export interface BuiltModel {
   readonly model: tf.LayersModel;
   /** Layers and models in the order of the file, without inputs. */
   readonly parts: readonly Built[];
+  /** By input: whether calls within take its mask away, which later calls would see. */
+  readonly takesMasks: readonly boolean[];
   /** Keys of the inputs in their order, where they are an object; else null. */
   readonly inputKeys: readonly string[] | null;
   /** What has to become of strings before the model; absent where it takes none. */

@@ -12,7 +12,6 @@ import { settleAxis } from './axes.js';
 import { layersOf, type Built, type BuiltLayer, type BuiltModel } from './built.js';
 import { followMasks } from '../nested_masks.js';
 import {
-  LEAVE_OUT,
   addedTo,
   apart,
   commonMask,
@@ -23,7 +22,7 @@ import {
   placesOf,
   withMask,
 } from './keras_masks.js';
-import { ATTENTION, ENDS_HERE, LOOPS, MERGED, type MaskedLayer, type Masks } from './masks.js';
+import { ATTENTION, ENDS_HERE, LEAVE_OUT, LOOPS, MERGED, type MaskedLayer, type Masks } from './masks.js';
 import { flatten, type CallJson } from './nodes.js';
 import { constantTensor } from './operations.js';
 import { ToldMask, isTensor } from './told_masks.js';
@@ -61,7 +60,7 @@ function tensorsOf(built: Built, value: unknown): Symbolic[] {
 }
 
 /** The tensors for a nested model in the order of its inputs. */
-function modelInputs(built: BuiltModel, value: unknown): Symbolic[] {
+export function modelInputs(built: BuiltModel, value: unknown): Symbolic[] {
   const keys = built.inputKeys;
   if (!isRecord(value) || isTensor(value) || keys === null) return tensorsOf(built, value);
   return keys.map((key) => {
@@ -110,7 +109,7 @@ export function passThrough(
 }
 
 /** Operands of attention, by the names and the order that Keras has for them. */
-const ATTENTION_OPERANDS = ['query', 'value', 'key'];
+export const ATTENTION_OPERANDS = ['query', 'value', 'key'];
 
 /** A mask that a file tells; null where it tells that there is none. */
 function readMask(value: unknown): ToldMask | null | undefined {
@@ -135,7 +134,10 @@ function attentionInputs(built: BuiltLayer, { args, kwargs, tellsMask }: Call, m
   const own = list.map((_, i) => {
     if (!tellsMask || !Array.isArray(told)) return undefined;
     // A list of masks tells all of them; of several heads each mask is an argument, null where it is not given.
-    return isMany ? (readMask(told[i]) ?? undefined) : readMask(told[i] ?? null);
+    if (!isMany) return readMask(told[i] ?? null);
+    // Keras takes the mask of the query from the query, whatever the call tells.
+    if (i === 0 && !masks.isMasked(list[0]!)) return undefined;
+    return readMask(told[i]) ?? undefined;
   });
   // Where one has to be told, all are.
   const isTold = own.some((each, i) => each !== undefined && !masks.has(list[i]!, each));
@@ -249,7 +251,10 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
   }
   if (!MERGED.includes(json.className) && !LEAVE_OUT.includes(json.className)) return outputs;
   if (tellsMask || isDifference) {
-    return [withMask(output, (tellsMask ? mergedMask : commonMask)(inputs, masks), masks, made)];
+    // Of a model within a model it is not known yet which of the others have masks.
+    const isBare = tellsMask && inputs.some((input) => masks.isBare(input));
+    const joined = (tellsMask ? mergedMask : commonMask)(inputs, masks);
+    return [withMask(output, isBare ? null : joined, masks, made, isBare)];
   }
   // Keras 2 joins them as it is done here.
   masks.set(output, output, commonMask(inputs, masks));

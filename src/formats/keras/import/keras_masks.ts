@@ -55,9 +55,6 @@ export function commonMask(inputs: readonly Symbolic[], masks: Masks): ToldMask 
   return different.reduce<ToldMask | null>((a, b) => (a === null ? b : new ToldMask('LogicalAnd', [a, b])), null);
 }
 
-/** Layers that leave masked numbers out of what they compute; those of TensorFlow.js and Keras 2 take them all. */
-export const LEAVE_OUT = ['Multiply', 'Maximum', 'Minimum'];
-
 type Apply = (name: string, tensors: Symbolic[], ...rest: OperandTemplate[]) => Symbolic;
 
 /** What applies operations to tensors, followed by other operands. */

@@ -24,6 +24,8 @@ export const LOOPS = ['SimpleRNN', 'LSTM', 'GRU', 'Bidirectional'];
 const IGNORED_HERE = ['GlobalAveragePooling1D', 'Softmax'];
 /** Layers that take the masks of all their inputs. */
 export const ATTENTION = ['MultiHeadAttention', 'Attention', 'AdditiveAttention'];
+/** Layers that leave masked numbers out of what they compute; those of TensorFlow.js and Keras 2 take them all. */
+export const LEAVE_OUT = ['Multiply', 'Maximum', 'Minimum'];
 /** Layers whose result a mask changes. */
 const READERS = [...LOOPS, ...ATTENTION, 'GlobalAveragePooling1D'];
 
@@ -78,6 +80,7 @@ export class Masks {
   readonly #sources = new Map<Symbolic, Symbolic>();
   readonly #held = new Set<Symbolic>();
   readonly #mixed = new Set<Symbolic>();
+  readonly #bare = new Set<Symbolic>();
 
   /** The tensor whose zeros are masked in another one; undefined where none are. */
   sourceOf(tensor: Symbolic): Symbolic | undefined {
@@ -87,6 +90,11 @@ export class Masks {
   /** Whether a tensor has a mask here, be it another one than in Keras. */
   isMasked(tensor: Symbolic): boolean {
     return this.#sources.has(tensor) || this.#mixed.has(tensor);
+  }
+
+  /** Whether a tensor has no mask, whatever masks come into the model. */
+  isBare(tensor: Symbolic): boolean {
+    return this.#bare.has(tensor);
   }
 
   /** The mask of a tensor; null where it has none. */
@@ -104,7 +112,10 @@ export class Masks {
   set(tensor: Symbolic, from: Symbolic, mask: ToldMask | null): void {
     if (this.#held.has(from)) this.#held.add(tensor);
     this.#mixed.delete(tensor);
-    if (mask === null) return;
+    if (mask === null) {
+      this.#bare.add(tensor);
+      return;
+    }
     this.#sources.set(tensor, tensor);
     told.set(tensor, mask);
   }
@@ -134,8 +145,9 @@ export class Masks {
 
   /** Throws for a layer whose result the mask changes, to which Keras passes another mask. */
   checkPassed({ json }: MaskedLayer, inputs: readonly Symbolic[]): void {
-    const all = ATTENTION.includes(json.className) ? inputs : inputs.slice(0, 1);
-    if (!READERS.includes(json.className) || !all.some((input) => this.#mixed.has(input))) return;
+    const takesAll = [...ATTENTION, ...LEAVE_OUT].includes(json.className);
+    const all = takesAll ? inputs : inputs.slice(0, 1);
+    if (!(takesAll || READERS.includes(json.className)) || !all.some((input) => this.#mixed.has(input))) return;
     const expected = 'the mask that Keras passes on, which joins masks in another way and ends them elsewhere';
     throw layerError(json, 'mask', expected, described('another one'));
   }
