@@ -5,7 +5,7 @@ import { Operation } from '../../../layers/operations/operation.js';
 import { Hashing, Pipeline, StringLookup, TextVectorization } from '../../../preprocessing/index.js';
 import { layerError, naming } from '../layer_error.js';
 import { refsOf, type CallJson } from './nodes.js';
-import type { LayerJson } from './topology.js';
+import { nameHere, type LayerJson } from './topology.js';
 
 type Columns = ConstructorParameters<typeof Pipeline>[0]['columns'];
 
@@ -77,7 +77,7 @@ export class StringInputs {
     if (isVector && type.outputMode !== 'int') {
       throw layerError(layer, 'inputs', `[null, 1] for the outputMode ${type.outputMode}`, shape);
     }
-    const name = node === 0 ? layer.name : `${layer.name}_${node}`;
+    const name = node === 0 ? nameHere(layer) : `${nameHere(layer)}_${node}`;
     this.columns[name] = { column: from.name, type };
     const input = new Pipeline({ columns: { [name]: type } }).inputs()[name]!;
     this.#made.get(from.name)!.push(input);
@@ -87,11 +87,11 @@ export class StringInputs {
     return squeeze.apply(input) as tf.SymbolicTensor;
   }
 
-  /** Lets the pipeline make the other inputs, too, that hold a number in each row. */
-  addNumbers({ sourceLayer, shape, dtype }: tf.SymbolicTensor): void {
+  /** Lets the pipeline make the other inputs, too, that hold a number in each row. `column`: the name that the file has. */
+  addNumbers({ sourceLayer, shape, dtype }: tf.SymbolicTensor, column: string): void {
     const { name } = sourceLayer;
-    if (shape.length === 2 && shape[1] === 1 && dtype !== 'bool') {
-      this.columns[name] ??= dtype === 'int32' ? 'int' : 'float';
-    }
+    if (shape.length !== 2 || shape[1] !== 1 || dtype === 'bool') return;
+    const type = dtype === 'int32' ? 'int' : 'float';
+    this.columns[name] ??= column === name ? type : { column, type };
   }
 }
