@@ -126,6 +126,7 @@ export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './base
 export { Embedding, type EmbeddingArgs } from './layers/embedding/embedding.js';
 export { RaggedEmbedding, type RaggedEmbeddingArgs } from './layers/embedding/ragged_embedding.js';
 export { DistributedEmbedding, type DistributedEmbeddingArgs } from './layers/distributed_embedding/layer.js';
+export { loadLayersModel, type LoadLayersModelOptions } from './layers/distributed_embedding/load_model.js';
 export type { DistributedItem, DistributedPlacementArgs } from './layers/distributed_embedding/arguments.js';
 export type { NestedFeatures } from './layers/distributed_embedding/feature_types.js';
 export type { DistributedItemArgs } from './layers/distributed_embedding/features.js';

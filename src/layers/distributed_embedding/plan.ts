@@ -9,7 +9,7 @@ import { checkPlan } from '../../partition/check_plan.js';
 import { GROUP_NAMES, type EmbeddingPlan, type PlanData } from '../../partition/plan.js';
 import { PLACEMENT_FIELDS, type PlanEmbeddingArgs } from '../../partition/plan_request.js';
 import type { PlanTableArgs } from '../../partition/plan_table.js';
-import { fittingPlan } from '../../partition/strategies/fitting_plan.js';
+import { fittingPlan, fullest } from '../../partition/strategies/fitting_plan.js';
 import { planEmbedding } from '../../partition/planner.js';
 import { readPlan } from '../../partition/read_plan.js';
 import { tableLayouts, type TableLayout } from '../../partition/table_layout.js';
@@ -19,7 +19,7 @@ import type { DistributedEmbeddingArgs } from './arguments.js';
 import type { DistributedFeatures, DistributedTable } from './features.js';
 import { serializeRegistered } from '../../tables/registered_objects.js';
 
-/** A plan that the user made. From a config it is followed only where the number of devices is the same. */
+/** A plan that the user made. From a config it is followed only on as many devices, where these have room for it. */
 export interface ForcedPlan {
   readonly plan: EmbeddingPlan;
   readonly isFromConfig: boolean;
@@ -70,12 +70,17 @@ export function planRequest(all: DistributedFeatures, args: Partial<DistributedE
   };
 }
 
-/** The plan in the arguments of a layer: data, JSON text, or `{name: <JSON text>}` as a config has it. */
+/**
+ * The plan in the arguments of a layer: data, JSON text, or `{name: <JSON text>}` as a config has it, which has `given`
+ * where the plan is another than the one that was saved.
+ */
 export function readForcedPlan(value: unknown, request: PlanEmbeddingArgs): ForcedPlan | null {
   if (value === undefined || value === null) return null;
   const expected = 'a plan: what planEmbedding or readPlan gives, or its JSON text';
-  const isFromConfig = isRecord(value) && typeof value['name'] === 'string';
-  const stored = isFromConfig ? value['name'] : value;
+  const isText = isRecord(value) && typeof value['name'] === 'string';
+  const stored = isText ? value['name'] : value;
+  // One that is given for a saved model is the user's wish now, and no memory of another machine.
+  const isFromConfig = isText && value['given'] !== true;
   if (typeof stored !== 'string' && !isRecord(stored)) throw new ArgumentTypeError('plan', expected, value);
   const plan = asPlan(stored as string | PlanData, expected);
   const problems = [...checkPlan(plan, request.tables), ...inputProblems(plan, request)];
@@ -170,12 +175,24 @@ export class PlanInForce {
   #planFor(devices: Devices | null): EmbeddingPlan {
     const worldSize = devices?.count ?? 1;
     const planned = this.forced?.plan.ranks.length;
-    if (planned === worldSize) return this.forced!.plan;
-    if (planned !== undefined && devices !== null) this.#sayUnused(planned, worldSize);
+    const room = devices?.roomOfEach ?? null;
+    if (planned === worldSize && !this.#isTooLarge(room)) return this.forced!.plan;
+    if (planned !== undefined && planned !== worldSize && devices !== null) this.#sayUnused(planned, worldSize);
     const deviceMemory = this.request.deviceMemory ?? devices?.deviceMemory ?? null;
     const asked = { ...this.request, worldSize, deviceMemory };
-    const room = devices?.roomOfEach ?? null;
     return room === null ? planEmbedding(asked) : fittingPlan(asked, room);
+  }
+
+  /** Whether a saved plan puts more on a device than that has room for, which is said. */
+  #isTooLarge(room: number | null): boolean {
+    const { plan, isFromConfig } = this.forced!;
+    const bytes = fullest(plan);
+    if (room === null || bytes <= room) return false;
+    const text = `a plan with ${bytes} bytes on a device does not fit into the ${room} bytes that each has left`;
+    // Their tables would be an error, later and with less to say.
+    if (!isFromConfig) throw new ValueError('plan', 'one that fits into the memory of each device', described(text));
+    warnOnce(`${text}, and is not followed: tables are placed by a plan of their own.`);
+    return true;
   }
 
   /** A plan by hand is for one machine. A model that was saved with it may run on any. */

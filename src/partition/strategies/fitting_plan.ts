@@ -9,7 +9,7 @@ const SLOTS = [2, 1, 0];
 const MOST_CUTS = 16;
 
 /** Bytes of tables on the fullest device. */
-function fullest(plan: EmbeddingPlan): number {
+export function fullest(plan: EmbeddingPlan): number {
   return plan.ranks.reduce((most, { predicted }) => Math.max(most, predicted?.bytesMemory ?? 0), 0);
 }
 

@@ -245,9 +245,17 @@ function runCalls(
 }
 
 /** Lets a pipeline make the inputs, where some are strings. */
-function withStrings(strings: StringInputs, inputs: readonly Symbolic[]): Pick<BuiltModel, 'strings'> {
+function withStrings(
+  strings: StringInputs,
+  inputs: readonly Symbolic[],
+  layers: readonly LayerJson[],
+): Pick<BuiltModel, 'strings'> {
   if (strings.isEmpty) return {};
-  for (const input of inputs) strings.addNumbers(input);
+  const names = new Map(layers.map((layer) => [nameHere(layer), layer.name]));
+  for (const input of inputs) {
+    const { name } = input.sourceLayer;
+    strings.addNumbers(input, names.get(name) ?? name);
+  }
   return { strings };
 }
 
@@ -333,7 +341,7 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
     parts: [...parts.values()],
     takesMasks: given.map((each) => graph.isTaken(each)),
     inputKeys: strings.isEmpty ? (keys ? Object.keys(inputs).sort() : originalNames(layers, inputs)) : null,
-    ...withStrings(strings, given),
+    ...withStrings(strings, given, layers),
   };
 }
 
@@ -421,7 +429,7 @@ function buildSequential(json: LayerJson, building: Building): BuiltModel {
     parts,
     takesMasks: takes,
     inputKeys: null,
-    ...withStrings(strings, model.inputs),
+    ...withStrings(strings, model.inputs, readLayers(json)),
   };
 }
 
