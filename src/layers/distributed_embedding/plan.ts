@@ -176,23 +176,27 @@ export class PlanInForce {
     const worldSize = devices?.count ?? 1;
     const planned = this.forced?.plan.ranks.length;
     const room = devices?.roomOfEach ?? null;
-    if (planned === worldSize && !this.#isTooLarge(room)) return this.forced!.plan;
     if (planned !== undefined && planned !== worldSize && devices !== null) this.#sayUnused(planned, worldSize);
     const deviceMemory = this.request.deviceMemory ?? devices?.deviceMemory ?? null;
     const asked = { ...this.request, worldSize, deviceMemory };
+    if (planned === worldSize) return room === null ? this.forced!.plan : this.#whereThereIsRoom(asked, room);
     return room === null ? planEmbedding(asked) : fittingPlan(asked, room);
   }
 
-  /** Whether a saved plan puts more on a device than that has room for, which is said. */
-  #isTooLarge(room: number | null): boolean {
+  /** The plan by hand; where it was saved, and another one leaves more room for slots, that one, which is said. */
+  #whereThereIsRoom(asked: PlanEmbeddingArgs, room: number): EmbeddingPlan {
     const { plan, isFromConfig } = this.forced!;
     const bytes = fullest(plan);
-    if (room === null || bytes <= room) return false;
-    const text = `a plan with ${bytes} bytes on a device does not fit into the ${room} bytes that each has left`;
-    // Their tables would be an error, later and with less to say.
-    if (!isFromConfig) throw new ValueError('plan', 'one that fits into the memory of each device', described(text));
-    warnOnce(`${text}, and is not followed: tables are placed by a plan of their own.`);
-    return true;
+    const text = `a plan with ${bytes} bytes on a device, where each has room for ${room}`;
+    if (!isFromConfig) {
+      if (bytes <= room) return plan;
+      throw new ValueError('plan', 'one that fits into the memory of each device', described(text));
+    }
+    const found = fittingPlan(asked, room, plan);
+    if (found !== plan) {
+      warnOnce(`${text}, slots of optimizers included, is not followed: tables are placed by a plan of their own.`);
+    }
+    return found;
   }
 
   /** A plan by hand is for one machine. A model that was saved with it may run on any. */

@@ -36,13 +36,14 @@ function* candidates(args: PlanEmbeddingArgs, asked: EmbeddingPlan): Generator<E
 /**
  * The plan that is asked for where each device has room for it, with as many slots as fit anywhere; else one that cuts
  * tables so that they fit; where none fits the one that is asked for. `room`: bytes that each device has left. Tables that
- * the caller has cut by a threshold stay as that says.
+ * the caller has cut by a threshold stay as that says. `saved`: a plan that comes before all of them, where there is one.
  */
-export function fittingPlan(args: PlanEmbeddingArgs, room: number): EmbeddingPlan {
-  const asked = planEmbedding(args);
+export function fittingPlan(args: PlanEmbeddingArgs, room: number, saved: EmbeddingPlan | null = null): EmbeddingPlan {
+  const planned = planEmbedding(args);
+  const asked = saved ?? planned;
   const fits = (plan: EmbeddingPlan, slots: number): boolean => (1 + slots) * fullest(plan) <= room;
   if (fits(asked, SLOTS[0]!)) return asked;
-  const found = [...candidates(args, asked)];
+  const found = [...(saved === null ? [] : [saved]), ...candidates(args, planned)];
   for (const slots of SLOTS) {
     const fitting = found.find((plan) => fits(plan, slots));
     if (fitting === undefined) continue;
