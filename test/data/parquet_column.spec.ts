@@ -92,8 +92,8 @@ function levelsOf(rows: readonly (readonly (number | null)[] | null)[]): Level[]
   });
 }
 
-/** A column of these pages; the reader that it is given knows their headers and values. */
-function columnOf(pages: readonly Level[][], seed: number): ParquetColumn {
+/** A column of these pages; the reader that it is given knows their headers and values. `told`: by the file's footer. */
+function columnOf(pages: readonly Level[][], seed: number, told = pages.flat().length): ParquetColumn {
   const random = new Random(seed);
   let page = -1;
   const encoded = pages.map((levels) => {
@@ -139,6 +139,7 @@ function columnOf(pages: readonly Level[][], seed: number): ParquetColumn {
     decoder: { pathInSchema: ['x'] },
     start: 0,
     end: bytes.length,
+    values: told,
     full: VALUE,
     element: NULL_VALUE,
   } as unknown as ColumnPlace;
@@ -180,6 +181,28 @@ describe('columns of lists in pages', () => {
       await expectAsync(column.read(1)).toBeRejectedWithError(/0 rows where 1 are left/);
     });
   }
+
+  it('end where the footer tells their values, and are refused where it tells another number', async () => {
+    const rows = [[1, 2, null], [], [4], null, [5, 6]];
+    // Of empty lists and of no lists, levels count too.
+    const levels = levelsOf(rows);
+    const pages = [levels.slice(0, 4), levels.slice(4)];
+    for (const [told, isRight] of [
+      [levels.length, true],
+      [levels.length - 1, false],
+      [levels.length + 1, false],
+      [6, false],
+      [0, false],
+    ] as const) {
+      const column = columnOf(pages, 3, told);
+      await column.read(rows.length);
+      if (isRight) await expectAsync(column.end()).toBeResolved();
+      else {
+        const text = new RegExp(`${levels.length} values where ${told} are told`);
+        await expectAsync(column.end()).toBeRejectedWithError(text);
+      }
+    }
+  });
 
   it('are refused where they begin within a row', async () => {
     const [, ...rest] = levelsOf([[1, 2, 3], [4]]);

@@ -71,6 +71,7 @@ const combined = (['sum', 'mean', 'sqrtn'] as const).flatMap((combiner): [string
     () => sequential(emb.layers.embedding({ ...table, combiner, inputShape: [4], maskZero: true }), DENSE),
   ],
   [`embedding, ${combiner}, weights`, () => weighted(emb.layers.embedding, combiner, DENSE)],
+  [`one id, ${combiner}, weights`, () => oneWeighted(combiner)],
   [
     `raggedEmbedding, ${combiner}`,
     () => sequential(emb.layers.raggedEmbedding({ ...table, combiner, inputShape: [null], maxNorm: 0.5 }), PADDED),
@@ -163,6 +164,25 @@ const features: Make = () => {
   const model = tf.model({ inputs: [seen, next, weights], outputs: [results.seen, results.next] });
   return { model, inputs: [int(PADDED), int([[1], [-1], [4]]), tf.tensor2d(WEIGHTS)] };
 };
+
+/** A vector of ids, each with a weight: a mean of one row is that row, whatever it weighs. */
+function oneWeighted(combiner: 'sum' | 'mean' | 'sqrtn'): OwnModel {
+  const movies = new emb.TableConfig({ name: 'movies', vocabularySize: 9, embeddingDim: 3, combiner });
+  const layer = emb.layers.distributedEmbedding({
+    features: {
+      one: new emb.FeatureConfig({ name: 'one', table: movies, inputShape: [null], outputShape: [null, 3] }),
+    },
+  });
+  const [one, weights] = [
+    tf.input({ shape: [1], dtype: 'int32', name: 'one' }),
+    tf.input({ shape: [1], name: 'much' }),
+  ];
+  const rows = layer.apply({ one } as never, { weights: { one: weights } } as never) as unknown as {
+    one: tf.SymbolicTensor;
+  };
+  const model = tf.model({ inputs: [one, weights], outputs: rows.one });
+  return { model, inputs: [tf.tensor1d([1, 7, 4, 8, 2], 'int32'), tf.tensor1d([0.5, 3, -1, 2, 0])] };
+}
 
 const interactions: Make = () => {
   const inputs = [0, 1, 2].map(() => tf.input({ shape: [4] }));

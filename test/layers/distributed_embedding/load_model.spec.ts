@@ -179,8 +179,10 @@ describe('loadLayersModel under other devices', () => {
 
   it('cuts tables from the size on that is given, whatever was saved', async () => {
     for (const source of [free, forced]) {
-      const { places } = await plannedOn({ chips: 4 }, source, { columnSliceThreshold: 5000 });
-      expect(places).toEqual([2, 1]);
+      const cut = await plannedOn({ chips: 4 }, source, { columnSliceThreshold: 5000 });
+      expect(cut.places[0]).toBeGreaterThan(1);
+      const whole = await plannedOn({ chips: 2 }, source, { columnSliceThreshold: 9000 });
+      expect(whole.places).toEqual([1, 1]);
     }
     const { places } = await plannedOn({ chips: 2 }, free, { columnSliceThreshold: null });
     expect(places).toEqual([1, 1]);
