@@ -174,8 +174,8 @@ function oneWeighted(combiner: 'sum' | 'mean' | 'sqrtn'): OwnModel {
     },
   });
   const [one, weights] = [
-    tf.input({ shape: [1], dtype: 'int32', name: 'one' }),
-    tf.input({ shape: [1], name: 'much' }),
+    tf.input({ batchShape: [null], dtype: 'int32', name: 'one' }),
+    tf.input({ batchShape: [null], name: 'much' }),
   ];
   const rows = layer.apply({ one } as never, { weights: { one: weights } } as never) as unknown as {
     one: tf.SymbolicTensor;
