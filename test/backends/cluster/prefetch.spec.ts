@@ -158,6 +158,40 @@ describe('Prefetch', () => {
     expect(await trained(1)).toBe(await trained(0));
   });
 
+  it('gives nobody the rows of the same ids with other weights', async () => {
+    const found = (prefetch: 0 | 1): Promise<number[]> =>
+      withCluster(servers, { prefetch }, async () => {
+        const item = { inputDim: ROWS, outputDim: 1, combiner: 'sum' as const, embeddingsInitializer: 'ones' as const };
+        const layer = emb.layers.distributedEmbedding({ embeddings: [item, item] });
+        const ids = [1, 2].map(() => tf.input({ shape: [2], dtype: 'int32' }));
+        const weights = tf.input({ shape: [2] });
+        const sums = layer.apply(ids, { weights: [weights, weights] } as never) as tf.SymbolicTensor[];
+        const model = tf.model({ inputs: [...ids, weights], outputs: sums });
+        model.compile({ optimizer: emb.train.sgd({ learningRate: RATE }), loss: 'meanSquaredError' });
+        const x = [1, 2].map(() => tf.tensor2d(new Array<number>(12).fill(5), [6, 2], 'int32'));
+        const many = tf.ones([6, 2]);
+        const labels = [1, 2].map(() => tf.fill([6, 1], TARGET));
+        const asked = [1, 2].map(() => tf.tensor2d([5, 5], [1, 2], 'int32'));
+        const told: number[] = [];
+        // The ids of the batch that is looked up ahead, each time with other weights: what is asked here is another batch.
+        const onBatchEnd = (batch: number): void =>
+          tf.tidy(() => {
+            const own = tf.tensor2d([batch + 2, -3], [1, 2]);
+            told.push(...(model.predict([...asked, own]) as tf.Tensor[]).map((each) => each.dataSync()[0]!));
+          });
+        const settings = { batchSize: 1, shuffle: false, verbose: 0, callbacks: { onBatchEnd } } as const;
+        await model.fit([...x, many], labels, settings);
+        told.push(...model.getWeights().map((table) => table.dataSync()[5]!));
+        tf.dispose([x, many, labels, asked]);
+        model.optimizer.dispose();
+        model.dispose();
+        return told;
+      });
+    const ahead = await found(1);
+    expect(ahead).toEqual(await found(0));
+    expect(new Set(ahead).size).toBeGreaterThan(5);
+  });
+
   it('gives no rows of before a restore', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
     try {

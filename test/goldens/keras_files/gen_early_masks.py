@@ -113,6 +113,17 @@ def nested():
     return keras3.Model(x, [K.Dense(2, name="score")(y), K.Dense(2, name="own")(K.Multiply(name="late")([y, e]))])
 
 
+def three():
+    """Merges of three, of which one has no mask, and stands at each place once."""
+    x, e = words()
+    other = K.Embedding(7, 4, mask_zero=True, name="other")(x)
+    plain = K.Embedding(7, 4, name="plain")(x)
+    back = K.Embedding(7, 4, mask_zero=True, name="third")(keras3.ops.flip(x, axis=1))
+    merged = [K.Maximum(name="most")([e, plain, back]), K.Minimum(name="least")([plain, back, e]),
+              K.Maximum(name="last")([back, e, plain]), K.Multiply(name="product")([e, back, plain]), K.Maximum(name="all")([e, back, other])]
+    return keras3.Model(x, [K.Dense(2, name=f"score_{i}")(each) for i, each in enumerate(merged)])
+
+
 def add_trained(name, model):
     add(name, model, {"words": WORDS})
     rng = np.random.default_rng(11)
@@ -124,7 +135,7 @@ def add_trained(name, model):
     CASES[-1].update({"targets": [values(each) for each in targets], "loss": float(loss), "after": [values(np.asarray(each)) for each in after]})
 
 
-for make in [residual, twice, product, before, plain, nested]:
+for make in [three, residual, twice, product, before, plain, nested]:
     add_trained(f"k3_attention_{make.__name__}", make())
 with open(os.path.join(FOLDER, "cases.json"), "w") as file:
     json.dump(CASES, file)
