@@ -1,5 +1,5 @@
 /** The order in which Keras 3 runs the calls of a graph: what a call does to the masks of its inputs, later ones see. */
-import type { TensorRef} from './import/nodes.js';
+import type { TensorRef } from './import/nodes.js';
 import { refsOf, type CallJson } from './import/nodes.js';
 
 interface Call extends CallJson {

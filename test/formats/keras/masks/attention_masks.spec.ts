@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../../src/node.js';
-import { inKerasOrder } from '../../../src/formats/keras/call_order.js';
-import { TensorRef } from '../../../src/formats/keras/import/nodes.js';
-import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
-import { expectSameAsKeras, goldenPath, inputsOf, tensorsOf, type KerasCase } from './keras_cases.js';
+import * as emb from '../../../../src/node.js';
+import { inKerasOrder } from '../../../../src/formats/keras/call_order.js';
+import { TensorRef } from '../../../../src/formats/keras/import/nodes.js';
+import { expectClose, expectNoLeakAsync } from '../../../helpers/tensors.js';
+import { expectSameAsKeras, goldenPath, inputsOf, tensorsOf, type KerasCase } from '../keras_cases.js';
 
 interface TrainedCase extends KerasCase {
   readonly file: string;

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../../src/node.js';
-import { skipOrFail } from '../../helpers/backends.js';
-import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
-import { expectSameAsKeras, goldenPath, inputsOf, type KerasCase } from './keras_cases.js';
+import * as emb from '../../../../src/node.js';
+import { skipOrFail } from '../../../helpers/backends.js';
+import { expectClose, expectNoLeakAsync } from '../../../helpers/tensors.js';
+import { expectSameAsKeras, goldenPath, inputsOf, type KerasCase } from '../keras_cases.js';
 
 const FOLDER = goldenPath('keras_files/early_masks');
 const LISTED = JSON.parse(readFileSync(join(FOLDER, 'cases.json'), 'utf8')) as (KerasCase & { file: string })[];

@@ -3,10 +3,10 @@ import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../../src/node.js';
-import { skipOrFail } from '../../helpers/backends.js';
-import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
-import { goldenPath } from './keras_cases.js';
+import * as emb from '../../../../src/node.js';
+import { skipOrFail } from '../../../helpers/backends.js';
+import { expectClose, expectNoLeakAsync } from '../../../helpers/tensors.js';
+import { goldenPath } from '../keras_cases.js';
 
 interface Values {
   readonly shape: number[];
