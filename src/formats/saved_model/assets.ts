@@ -14,6 +14,8 @@ const VERSION = 1;
 export interface KeptWeight {
   readonly name: string;
   readonly key: string;
+  /** false: it does not train, of a frozen layer or model too; absent in files of earlier versions. */
+  readonly trainable?: boolean;
 }
 
 export interface LayersModelAssets {

@@ -113,11 +113,15 @@ async function fillWeights(
     // Rows of float16 are stored as the float32 numbers that they stand for.
     const table = weight.read() as tf.Variable;
     const [shape, dtype] = [numbersShape(table), packedForm(table) === undefined ? weight.dtype : 'float32'];
-    if (stored.dtype === dtype && tf.util.arraysEqual([...stored.shape], shape)) return { weight, stored };
+    const isFrozen = entry.trainable === false;
+    if (stored.dtype === dtype && tf.util.arraysEqual([...stored.shape], shape)) return { weight, stored, isFrozen };
     const found = `whose ${entry.name} is ${stored.dtype} of shape [${stored.shape.join(', ')}]`;
     throw refuse(folder, `${found}, where the layer has ${dtype} of shape [${shape.join(', ')}]`);
   });
-  for (const { weight, stored } of plan) {
+  const trained = new Set(model.trainableWeights.map(({ id }) => id));
+  for (const { weight, stored, isFrozen } of plan) {
+    // Models and layers in both directions that were frozen train when tfjs has made them again.
+    if (isFrozen && trained.has(weight.id)) weight.trainable = false;
     const variable = weight.read() as tf.Variable;
     const isTable = variable.dtype === 'float32' && variable.rank === 2;
     const write = isTable ? currentBackend().tables.rewrite(variable) : null;

@@ -35,12 +35,13 @@ function freeName(name: string, taken: Set<string>): string {
 export class ModelVariables {
   readonly list: SavedVariable[] = [];
   /** Names of the weights, as the model calls them, and where their values are. */
-  readonly weights: { readonly name: string; readonly key: string }[] = [];
+  readonly weights: { readonly name: string; readonly key: string; readonly trainable?: boolean }[] = [];
   readonly #byWeight = new Map<number, SavedVariable>();
 
   /** All weights of a model, in their order. `dispose` frees the snapshots. */
   constructor(model: tf.LayersModel) {
     const taken = new Set<string>();
+    const trained = new Set(model.trainableWeights.map(({ id }) => id));
     for (const weight of model.weights) {
       if (this.#byWeight.has(weight.id)) continue;
       const value = weight.read();
@@ -54,7 +55,9 @@ export class ModelVariables {
         snapshot: keptValues(value),
       };
       this.list.push(saved);
-      this.weights.push({ name: weight.originalName, key: saved.key });
+      // Of models, and of layers that hold others, the weights themselves do not tell.
+      const frozen = trained.has(weight.id) ? {} : { trainable: false };
+      this.weights.push({ name: weight.originalName, key: saved.key, ...frozen });
       this.#byWeight.set(weight.id, saved);
     }
   }

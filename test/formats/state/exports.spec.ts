@@ -9,6 +9,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { OWN_SETTINGS_OF_KERAS, STOCK_SETTINGS_OF_KERAS } from '../keras/export_settings.js';
 import { scramble } from '../saved_model/exports.js';
+import { maskLosses } from '../../../src/tfjs/training/masked_losses.js';
 import { OWN_MODELS } from '../saved_model/own_models.js';
 import { STOCK_MODELS } from '../saved_model/stock_models.js';
 
@@ -23,6 +24,7 @@ type State = Map<string, { readonly isTrained: boolean; readonly shape: number[]
 /** Weights by the names of their layers, those of models within the model too. */
 function stateOf(model: tf.LayersModel): State {
   const found: State = new Map();
+  const trained = new Set(model.trainableWeights.map(({ id }) => id));
   const visit = (layers: readonly tf.layers.Layer[], path: string): void => {
     for (const layer of layers) {
       const at = `${path}${layer.name}`;
@@ -32,7 +34,7 @@ function stateOf(model: tf.LayersModel): State {
           at,
           layer.weights.map((weight) => {
             const values = tf.tidy(() => Array.from((weight.read() as tf.Tensor).dataSync()));
-            return { isTrained: layer.trainableWeights.includes(weight), shape: weight.shape as number[], values };
+            return { isTrained: trained.has(weight.id), shape: weight.shape as number[], values };
           }),
         );
       }
@@ -42,13 +44,26 @@ function stateOf(model: tf.LayersModel): State {
   return found;
 }
 
+function shapesOf(model: tf.LayersModel, inputs: tf.Tensor[]): Pick<tf.Tensor, 'shape' | 'dtype'>[] | string {
+  try {
+    return tf.tidy(() => [model.predict(inputs)].flat().map(({ shape, dtype }) => ({ shape, dtype })));
+  } catch (error) {
+    // Some are what Keras computes and tfjs does not.
+    return (error as Error).message.slice(0, 60);
+  }
+}
+
 /** The state after one step towards ones; null where the model has nothing to train, or nothing that is a number. */
 async function stepped(model: tf.LayersModel, inputs: tf.Tensor[]): Promise<State | string> {
-  const results = tf.tidy(() => [model.predict(inputs)].flat().map(({ shape, dtype }) => ({ shape, dtype })));
+  if (model.trainableWeights.length === 0) return 'nothing to train';
+  const results = shapesOf(model, inputs);
+  if (typeof results === 'string') return results;
   if (results.some(({ dtype }) => dtype !== 'float32')) return 'ids';
   const targets = results.map(({ shape }) => tf.ones(shape));
   const optimizer = tf.train.sgd(0.05);
   try {
+    // The loss of tfjs itself takes outputs of one rank.
+    if (new Set(results.map(({ shape }) => shape.length)).size > 1) return 'outputs of several ranks';
     model.compile({ optimizer, loss: results.map(() => 'meanSquaredError') });
     await model.trainOnBatch(inputs, targets);
     return stateOf(model);
@@ -113,6 +128,8 @@ describe('The state of written models', () => {
     it(`is the same: ${title}`, async () => {
       const { model, inputs } = make();
       scramble(model);
+      // As models that come from Keras.
+      maskLosses(model);
       // Every second layer does not train.
       model.layers.filter((layer) => layer.weights.length > 0).forEach((layer, i) => (layer.trainable = i % 2 === 0));
       const before = stateOf(model);
@@ -120,7 +137,9 @@ describe('The state of written models', () => {
       for (const [name, write] of Object.entries(FORMATS)) {
         const again = await write(model, join(folder, `${name}${number}`)).catch((error: Error) => error);
         // Other specs say what is refused.
-        if (!(again instanceof Error)) copies.push([name, again]);
+        if (again instanceof Error) continue;
+        maskLosses(again);
+        copies.push([name, again]);
       }
       const wanted = RANDOM.test(title) ? 'random' : await stepped(model, inputs);
       for (const [name, copy] of copies) {
@@ -133,8 +152,11 @@ describe('The state of written models', () => {
           .toBeNull();
         if (typeof wanted !== 'string') {
           const found = await stepped(copy, inputs);
-          if (typeof found === 'string') fail(`${name}: ${found}`);
-          else expect(difference(found, wanted)).withContext(`${name}, after a step`).toBeNull();
+          expect(typeof found)
+            .withContext(`${name}: ${String(found)}`)
+            .not.toBe('string');
+          if (typeof found !== 'string')
+            expect(difference(found, wanted)).withContext(`${name}, after a step`).toBeNull();
         }
         compared++;
         free(copy);

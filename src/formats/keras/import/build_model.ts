@@ -7,7 +7,7 @@ import { layerError, naming } from '../layer_error.js';
 import { foldAbsentIds, type CalledLayer } from './absent_ids.js';
 import { settleAxis } from './axes.js';
 import { asInference, isOfInference } from './inference_calls.js';
-import type { Built, BuiltLayer, BuiltModel } from './built.js';
+import { layersOf, type Built, type BuiltLayer, type BuiltModel } from './built.js';
 import { inKerasOrder } from '../call_order.js';
 import { ATTENTION_OPERANDS, callLayer, modelInputs, passThrough } from './call_layer.js';
 import { withMask } from './keras_masks.js';
@@ -49,8 +49,21 @@ function tokensAndPlaces(json: LayerJson, building: Building): BuiltLayer {
   return { ...tokens, json, places };
 }
 
+/** Freezes all layers of a model, as Keras does, each of them for itself. */
+function freeze(part: Built): void {
+  if (part.kind === 'model') part.parts.forEach(freeze);
+  else for (const { layer } of layersOf(part)) layer.trainable = false;
+}
+
 function build(given: LayerJson, building: Building): Built {
   const json = building.isInference === true ? asInference(given) : given;
+  const built = buildPart(json, building);
+  // Some layers of tfjs do not read it, and no model does.
+  if (json.config['trainable'] === false) freeze(built);
+  return built;
+}
+
+function buildPart(json: LayerJson, building: Building): Built {
   if (isModel(json)) return buildModel(json, { ...building, isInner: true });
   if (json.className === 'TokenAndPositionEmbedding') return tokensAndPlaces(json, building);
   const layer = makeLayer(json, building);
