@@ -44,6 +44,8 @@ const LONG = '--long';
 const CHANGED = '--changed';
 /** Of spec files, by what they took when that was recorded; the package has to be loaded too. */
 const CHANGED_SECONDS = 35;
+/** Specs that start programs with what is built in `dist`; two helpers that many import say how. */
+const USES_BUNDLES = /\bWITH_DIST\b|\bnew Project\(|'dist\b|'[./]*\/dist\//;
 const ROOT = join(TEST_FOLDER, '..');
 /** Tells a process that it was started with the packages of this folder. */
 const USED = 'TFJS_EMBEDDINGS_TFJS_DIR';
@@ -85,14 +87,19 @@ function pickChanged(word: string | null): readonly SpecFile[] {
   const revision = word !== null && isRevision(ROOT, word) ? word : null;
   const { since, files } = changedFiles(ROOT, revision);
   const { files: shortForm } = inForm(specFiles(), true);
+  const graph = ImportGraph.of(ROOT);
+  const ofBundles = graph.importersOfText(USES_BUNDLES, /^test\/(?!helpers\/pro)/);
+  const own = shortForm.filter(({ name }) => !ofBundles.has(name));
   // Not more than half of the cores' time: programs that specs start take theirs too.
   const seconds = (CHANGED_SECONDS * availableParallelism()) / 2;
-  const picked = specsFor(files, shortForm, ImportGraph.of(ROOT), recordedSeconds(), seconds);
+  const picked = specsFor(files, own, graph, recordedSeconds(), seconds);
   console.log(
     `${files.length} files changed since ${since}: ${files.slice(0, 5).join(', ')}${files.length > 5 ? ', …' : ''}`,
   );
   const left = picked.leftOut.length;
-  console.log(`${picked.files.length} spec files run, ${left} more have to do with it and are left out`);
+  console.log(
+    `${picked.files.length} spec files run, ${left} more have to do with it and are left out, as are those of bundles`,
+  );
   return picked.files;
 }
 

@@ -32,6 +32,8 @@ const PARTS = [
   { name: 'bundles', find: findBundles, sweep: sweepBundles, after: ['workers'] },
 ];
 
+export const PART_NAMES = PARTS.map(({ name }) => name);
+
 /**
  * Finds every part and, if `make`, makes what is missing and can be made. Returns rows {name, state, why}, with `seconds`
  * where a part was made. `wishes`: what the user asks for, {compile, tensorflowPath}. `only`: names of parts, where the

@@ -23,6 +23,18 @@ describe('imports', () => {
     { 'the-package/node': 'src/node.ts' },
   );
 
+  it('lead to what holds a text', () => {
+    expect([...graph.importersOfText(/from '\.\/base/, /^src/)]).toEqual([
+      'src/b.ts',
+      'src/node.ts',
+      'test/b.spec.ts',
+      'test/program.ts',
+      'test/program.spec.ts',
+    ]);
+    expect(graph.importersOfText(/nobody says this/, /^/).size).toBe(0);
+    expect(graph.importersOfText(/from '\.\/base/, /^test/).size).toBe(0);
+  });
+
   it('are followed backwards, with their number', () => {
     expect([...graph.importersOf('src/base/a.ts')]).toEqual([
       ['src/base/a.ts', 0],

@@ -10,9 +10,11 @@ const FOLDERS = ['src', 'test', 'models', 'docs', 'custom-ops'];
 
 export class ImportGraph {
   readonly #importers = new Map<string, Set<string>>();
+  readonly #texts: ReadonlyMap<string, string>;
 
   /** `textOf`: the text of each file, by its path under the root with slashes. */
   constructor(textOf: ReadonlyMap<string, string>, names: Readonly<Record<string, string>> = {}) {
+    this.#texts = textOf;
     for (const [file, text] of textOf) {
       for (const [, imported, named] of text.matchAll(IMPORTS)) {
         const target = targetOf(file, (imported ?? named)!, textOf, names);
@@ -33,6 +35,13 @@ export class ImportGraph {
     const rootURL = new URL(`file://${root.endsWith('/') ? root : `${root}/`}`).href;
     const names = Object.entries(sourcePaths()).map(([name, url]) => [name, url.slice(rootURL.length)]);
     return new ImportGraph(texts, Object.fromEntries(names) as Record<string, string>);
+  }
+
+  /** Every file at these paths whose text matches, and every one that imports such a file, itself or through others. */
+  importersOfText(pattern: RegExp, paths: RegExp): Set<string> {
+    const some = [...this.#texts].filter(([file, text]) => paths.test(file) && pattern.test(text));
+    const matching = some.map(([file]) => file);
+    return new Set(matching.flatMap((file) => [...this.importersOf(file).keys()]));
   }
 
   /** Every file that imports `file`, itself or through others, and through how many imports; itself with 0. */

@@ -23,7 +23,7 @@ describe('README, from a clone', () => {
     };
     expect(README).toContain('`npm start` trains the example, `npm test` runs the tests.');
     expect(scripts['start']).toBe('node models/start.mjs wide_and_deep');
-    expect(scripts['test']).toContain('test/run.ts');
+    expect(scripts['test']).toBe('node test/main.mjs');
   });
 
   it('has two lines that make the archive and install it', () => {
