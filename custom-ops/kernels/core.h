@@ -2,8 +2,6 @@
 #ifndef TFJS_EMBEDDINGS_CORE_H_
 #define TFJS_EMBEDDINGS_CORE_H_
 
-#include <float.h>
-
 #include "embedding.h"
 #include "portable.h"
 
@@ -36,11 +34,6 @@ TE_INTERNAL int64_t te_first_bag(const te_bags* bags, int64_t part, int64_t part
 TE_INTERNAL int64_t te_task_count(const te_bags* bags, int64_t dim, int32_t workers);
 /* What the weighted sum of a bag is divided by. */
 TE_INTERNAL float te_divisor(const te_bags* bags, int64_t first, int64_t end);
-
-/* Whether weights have limits or a constraint; a limit that is infinite is none. */
-static inline int te_limits_rows(const te_hyper* h) {
-  return h->clip_weight_min >= -FLT_MAX || h->clip_weight_max <= FLT_MAX || h->constraint != 0.0f;
-}
 
 /* ---- threads.c, threads_wasm.c ---- */
 

@@ -8,6 +8,7 @@
 #ifndef TFJS_EMBEDDINGS_EMBEDDING_H_
 #define TFJS_EMBEDDINGS_EMBEDDING_H_
 
+#include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -124,6 +125,16 @@ typedef struct te_hyper {
   float rounding_key3;
 } te_hyper;
 #define TE_HYPER_FIELDS 31
+
+/* Whether weights have limits or a constraint; a limit that is infinite is none. */
+static inline int te_limits_rows(const te_hyper* h) {
+  return h->clip_weight_min >= -FLT_MAX || h->clip_weight_max <= FLT_MAX || h->constraint != 0.0f;
+}
+
+/* Whether a step writes rows without ids too. */
+static inline int te_steps_all_rows(int optimizer, const te_hyper* h) {
+  return h->lazy == 0.0f && (te_moves_idle_rows(optimizer) || te_limits_rows(h));
+}
 
 /* What a step would refuse of a table and a batch: sizes, row splits, ids where those out of range are an error. */
 te_status te_check_batch(const te_table* table, const te_bags* bags);

@@ -128,10 +128,6 @@ static void untouched_task(void* context, int64_t task, int32_t worker) {
   step_untouched_rows(&job, row, end, worker);
 }
 
-static int steps_all_rows(int32_t optimizer, const te_step* step) {
-  return step->hyper.lazy == 0.0f && (te_moves_idle_rows(optimizer) || te_limits_rows(&step->hyper));
-}
-
 static te_status apply_linked(int32_t optimizer, te_step* leader) {
   apply_run run;
   te_groups* g = &run.groups;
@@ -147,7 +143,7 @@ static te_status apply_linked(int32_t optimizer, te_step* leader) {
                        widest->workspace_bytes)) {
     return te_failure(TE_BAD_WORKSPACE, 0, 0);
   }
-  g->ascending = steps_all_rows(optimizer, leader);
+  g->ascending = te_steps_all_rows(optimizer, &leader->hyper);
   const te_status status = te_groups_partition(g);
   if (status.code != TE_OK) return status;
   for (te_step* step = leader; step != NULL; step = step->same) {
@@ -192,7 +188,7 @@ static int same_ids(int32_t optimizer, const te_step* a, const te_step* b) {
   return x->values == y->values && x->row_splits == y->row_splits && x->weights == y->weights && x->nnz == y->nnz &&
          x->batch == y->batch && x->combiner == y->combiner && x->out_of_range == y->out_of_range &&
          x->use_starts == y->use_starts && x->more_uses == y->more_uses && a->table.rows == b->table.rows &&
-         steps_all_rows(optimizer, a) == steps_all_rows(optimizer, b);
+         te_steps_all_rows(optimizer, &a->hyper) == te_steps_all_rows(optimizer, &b->hyper);
 }
 
 void te_link_steps(int32_t optimizer, te_step* steps, int64_t count) {

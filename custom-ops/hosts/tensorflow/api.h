@@ -26,6 +26,9 @@
 #include "tensorflow/c/kernels.h"
 #include "tensorflow/c/ops.h"
 
+/* Of tensorflow/c/env.h, which not every TensorFlow comes with. */
+extern "C" TF_CAPI_EXPORT void TF_DeleteFile(const char* filename, TF_Status* status);
+
 namespace te {
 
 #define TE_TENSORFLOW_FUNCTIONS(X)                   \
@@ -111,6 +114,9 @@ namespace te {
   X(TF_DeleteServer)           \
   X(TF_SetTarget)
 
+/* What servers need to take files away; a TensorFlow without it keeps them. */
+#define TE_FILE_FUNCTIONS(X) X(TF_DeleteFile)
+
 /* One pointer per function, under the function's own name. */
 #define TE_DECLARE(name) decltype(&::name) name = nullptr;
 struct Api {
@@ -122,16 +128,22 @@ struct SessionApi {
 struct ServerApi {
   TE_SERVER_FUNCTIONS(TE_DECLARE)
 };
+struct FileApi {
+  TE_FILE_FUNCTIONS(TE_DECLARE)
+};
 #undef TE_DECLARE
 
 /* Filled by resolve_api(); read by everything that runs after a registration. */
 inline Api tf;
 inline SessionApi session_api;
 inline ServerApi server_api;
+inline FileApi file_api;
 /* Whether `session_api` is whole. */
 inline bool has_sessions = false;
 /* Whether `session_api` and `server_api` are. */
 inline bool has_servers = false;
+/* Whether `file_api` is. */
+inline bool has_files = false;
 
 /* The libraries that may hold the C API: the wheel splits it over two, libtensorflow has all in one or two. */
 #if defined(_WIN32)
@@ -193,10 +205,14 @@ inline const char* resolve_api() {
   if (part.name == nullptr) whole = false;
 #define TE_RESOLVE_OF_SESSIONS(name) TE_RESOLVE(session_api, has_sessions, name)
 #define TE_RESOLVE_OF_SERVERS(name) TE_RESOLVE(server_api, has_servers, name)
+#define TE_RESOLVE_OF_FILES(name) TE_RESOLVE(file_api, has_files, name)
   has_sessions = true;
   TE_SESSION_FUNCTIONS(TE_RESOLVE_OF_SESSIONS)
   has_servers = has_sessions;
   TE_SERVER_FUNCTIONS(TE_RESOLVE_OF_SERVERS)
+  has_files = true;
+  TE_FILE_FUNCTIONS(TE_RESOLVE_OF_FILES)
+#undef TE_RESOLVE_OF_FILES
 #undef TE_RESOLVE_OF_SESSIONS
 #undef TE_RESOLVE_OF_SERVERS
 #undef TE_RESOLVE

@@ -73,7 +73,7 @@ const char* register_all() {
   for (const OpList list : {bag_ops(), sparse_apply_ops(), many_ops(), packed_ops(), dense_apply_ops(),
                             row_penalty_ops(), matrix_row_ops(), present_id_ops(), checked_input_ops(), element_ops(),
                             loss_ops(), pair_dot_ops(), product_ops(), table_ops(), graph_ops(), shared_tensor_ops(),
-                            server_table_ops(), server_info_ops()}) {
+                            server_table_ops(), server_save_ops(), server_info_ops()}) {
     for (size_t i = 0; i < list.count && good; ++i) {
       good = list.ops[i].compute == nullptr || add(list.ops[i], status, &added);
       if (!good) *problem = std::string(list.ops[i].name) + ": " + tf.TF_Message(status);

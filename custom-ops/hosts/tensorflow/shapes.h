@@ -33,8 +33,7 @@ void cross_entropy_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void packed_bag_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void packed_row_penalty_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void packed_bag_weights_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status);
-/* Each output as the input of its place. */
-void like_inputs_shape(TF_ShapeInferenceContext* context, TF_Status* status);
+void snapshot_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 /* Rows of a table, of unknown number; those of changed rows come after their ids. */
 void some_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status);
 void changed_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status);

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include <utility>
 #include <vector>
 
 #include "../../kernels/embedding.h"
@@ -11,7 +12,7 @@
 #include "attributes.h"
 #include "call.h"
 #include "spans.h"
-#include "table_locks.h"
+#include "tables/table_writes.h"
 
 namespace te {
 
@@ -64,7 +65,10 @@ void step_table(Call& call, const Attributes& attributes, const te_table& shape,
   if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
   step.workspace = workspace.data();
   step.workspace_bytes = workspace.bytes();
-  const TableLock lock({rows.data}, TableUse::kStep);
+  TableWrite write = {{rows.data}, step.bags.values, step.bags.nnz, 0, shape.rows};
+  write.arrays.insert(write.arrays.end(), step.slots, step.slots + kSlots);
+  if (te_steps_all_rows(kOptimizer, &step.hyper)) write.rows = nullptr;
+  const TableWrites writes({std::move(write)});
   call.check(apply(step), step.bags, shape.rows);
 }
 

@@ -11,7 +11,7 @@ const ROWS: readonly (readonly [outputs: number, name: string])[] = [
   [1, 'EmbeddingSharesMemory'],
 ];
 
-export const SERVER_TABLE_NAMES: readonly string[] = [...ROWS.map(([, name]) => name), 'EmbeddingHold'];
+export const SERVER_TABLE_NAMES: readonly string[] = ROWS.map(([, name]) => name);
 
 export interface ServerTableCall {
   readonly name: string;
@@ -21,23 +21,17 @@ export interface ServerTableCall {
   readonly written: number;
 }
 
-/** `other`: a matrix of any shape. `ofInt`: the type of attributes that are numbers. */
+/** `other`: a matrix of any shape. */
 export function serverTableCall(
   name: string,
   random: Random,
   tensors: HostileTensors,
-  ofInt: number,
   [table, other]: readonly [tf.Tensor, tf.Tensor],
 ): ServerTableCall {
   const [rows, width] = table.shape as [number, number];
   const row = (): tf.Tensor =>
     tf.scalar(random.chance(0.9) ? random.whole(0, rows + 1) : random.pick([-1, -(2 ** 31), 2 ** 31 - 1]), 'int32');
   const second = random.pick([table, other, rows * width === 0 ? other : tensors.floats(rows, width)]);
-  if (name === 'EmbeddingHold') {
-    const inputs = [table, second, table].slice(0, random.whole(1, 4));
-    const attributes = [{ name: 'N', type: ofInt, value: inputs.length }];
-    return { name, inputs, attributes, outputs: inputs.length, written: 0 };
-  }
   const outputs = ROWS.find(([, each]) => each === name)![0];
   const part = (): tf.Tensor => tf.stack([row(), row(), row()].slice(0, random.chance(0.9) ? 3 : 2));
   const inputs =

@@ -94,7 +94,7 @@ function rightCall(): OpCall {
   const gradient = isWide && batch > 0 ? tensors.floats(2, 3) : tensors.floats(batch, dim);
   const name = random.chance(0.5) ? random.pick(NAMES) : random.pick(UPDATES);
   const attributes = bagAttributes();
-  if (SERVER_TABLE_NAMES.includes(name)) return serverTableCall(name, random, tensors, TF_ATTR_INT, [table, gradient]);
+  if (SERVER_TABLE_NAMES.includes(name)) return serverTableCall(name, random, tensors, [table, gradient]);
   switch (name) {
     case 'EmbeddingBag':
       return { name, inputs: [table, ...bags], attributes, outputs: 1, written: 0 };

@@ -1,6 +1,6 @@
 // runner: servers
 /** Ops of tables on servers, run where they are used: in a server, by a session. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fillInputs, fillPart, type Fill } from '../../../src/backends/fill.js';
@@ -224,32 +224,6 @@ describeTensorFlow('a table on a server', () => {
     expect(client.fetch({ a: [one, [1]], b: [one, [1]] }, ['shares'])).toEqual([Int32Array.of(0)]);
   });
 
-  it('is held as it is, and saved', () => {
-    client.assign('table', Float32Array.of(1, 2, 3, 4), [2, 2]);
-    client.assign('slot', Float32Array.of(5, 6, 7, 8), [2, 2]);
-    const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-held-'));
-    const names: Feeds = {
-      prefix: [[join(folder, 'one')], []],
-      names: [['table', 'slot'], [2]],
-      slices: [['', ''], [2]],
-    };
-    client.fetch(names, [], ['save']);
-    expect(existsSync(join(folder, 'one.index'))).toBeTrue();
-    client.assign('table', new Float32Array(4), [2, 2]);
-    expect(client.fetch(names, ['restore', 'restore:1', 'hold/one', 'hold/two'])).toEqual([
-      Float32Array.of(1, 2, 3, 4),
-      Float32Array.of(5, 6, 7, 8),
-      new Float32Array(4),
-      Float32Array.of(5, 6, 7, 8),
-    ]);
-    // Nothing is held any more.
-    client.fetch(ids([1], 2, Float32Array.of(1, 1)), [], ['step']);
-    client.assign('table', new Float32Array(0), [0, 2]);
-    client.assign('slot', new Float32Array(0), [0, 2]);
-    client.fetch(names, [], ['save']);
-    rmSync(folder, { recursive: true });
-  });
-
   it('loses no step of several clients, and nobody sees half of one', () => {
     // A bag of all rows: small messages, steps that take long.
     const [rows, width, clientCount, steps] = [4096, 256, 4, 60];
@@ -290,6 +264,9 @@ describeTensorFlow('a table on a server', () => {
       prefix: [[join(folder, String(i))], []],
       names: [['table', 'slot'], [2]],
       slices: [['', ''], [2]],
+      purpose: [[String(i)], []],
+      first: scalar(0),
+      rows: scalar(rows),
     });
     const [savers, writers] = [Array.from({ length: 3 }, newClient), Array.from({ length: 6 }, newClient)];
     const started: [TableClient, number][] = [];

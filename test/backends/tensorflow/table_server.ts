@@ -31,6 +31,7 @@ const inputs = (types: Readonly<Record<string, number>>): NodeMessage[] =>
   Object.entries(types).map(([name, of]) => placeholder(name, of));
 
 const BAG_INPUTS = ['values', 'splits', 'weights'];
+const LATE_INPUTS = ['gradient', ...BAG_INPUTS, 'hyper', '^early'];
 
 /** All ops on the variables `table` and `slot`. */
 const GRAPH = graphDefinition(
@@ -59,12 +60,22 @@ const GRAPH = graphDefinition(
     batch_dims: { i: 0 },
     validate_indices: { b: true },
   }),
-  node('hold', 'EmbeddingHold', ['table/read', 'slot/read', '^prefix', '^names', '^slices'], { N: { i: 2 } }),
-  node('save', 'SaveV2', ['prefix', 'names', 'slices', 'hold', 'hold:1'], {
+  ...inputs({ purpose: DT.string, second: DT.int32, files: DT.string }),
+  // A snapshot, of which blocks are read while the table changes: `late/…` come after the first block.
+  node('snapshot', 'EmbeddingSnapshot', ['purpose', 'table/read', 'slot/read'], { N: { i: 2 } }),
+  node('early', 'EmbeddingSnapshotRows', ['snapshot', 'first', 'rows'], { N: { i: 2 } }),
+  node('count', 'EmbeddingSnapshotCount', ['purpose', '^snapshot']),
+  node('rows/count', 'EmbeddingSnapshotRows', ['snapshot', 'first', 'rows', '^count'], { N: { i: 2 } }),
+  node('late/step', 'EmbeddingSparseApplyAdagrad', ['table/read', 'slot/read', ...LATE_INPUTS], BAG),
+  node('late/adam', 'EmbeddingSparseApplyAdam', ['table/read', 'slot/read', 'other/read', ...LATE_INPUTS], BAG),
+  node('late/write', 'EmbeddingWriteRows', ['slot/read', 'base', 'second', '^early']),
+  ...['step', 'adam', 'write'].map((late) =>
+    node(`rows/${late}`, 'EmbeddingSnapshotRows', ['snapshot', 'second', 'rows', `^late/${late}`], { N: { i: 2 } }),
+  ),
+  node('save', 'SaveV2', ['prefix', 'names', 'slices', 'early', 'early:1'], {
     dtypes: { list: { type: [DT.float, DT.float] } },
   }),
-  node('hold/one', 'Identity', ['hold'], { T: type(DT.float) }),
-  node('hold/two', 'Identity', ['hold:1'], { T: type(DT.float) }),
+  node('remove', 'EmbeddingRemoveUnfinished', ['files']),
   node('restore', 'RestoreV2', ['prefix', 'names', 'slices'], { dtypes: { list: { type: [DT.float, DT.float] } } }),
   node('info', 'EmbeddingServerInfo'),
 );

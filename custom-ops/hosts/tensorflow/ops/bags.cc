@@ -9,7 +9,7 @@
 #include "../call.h"
 #include "../huge_pages.h"
 #include "../shapes.h"
-#include "../table_locks.h"
+#include "../tables/table_locks.h"
 #include "ops.h"
 
 namespace te {

@@ -13,7 +13,7 @@
 #include "../huge_pages.h"
 #include "../shapes.h"
 #include "../spans.h"
-#include "../table_locks.h"
+#include "../tables/table_locks.h"
 #include "../table_step.h"
 #include "ops.h"
 
@@ -293,9 +293,13 @@ void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
   Workspace workspace(bytes);
   if (workspace.data() == nullptr) return call.no_memory(bytes);
   te_place_workspaces(steps.data(), count, workspace.data());
-  std::vector<const void*> tables;
-  for (const te_step& each : steps) tables.push_back(each.table.data);
-  const TableLock lock(std::move(tables), TableUse::kStep);
+  std::vector<TableWrite> write;
+  for (const te_step& each : steps) {
+    write.push_back({{each.table.data}, each.bags.values, each.bags.nnz, 0, each.table.rows});
+    write.back().arrays.insert(write.back().arrays.end(), each.slots, each.slots + kSlots);
+    if (te_steps_all_rows(kOptimizer, &each.hyper)) write.back().rows = nullptr;
+  }
+  const TableWrites writes(write);
   te_sparse_apply_many(kOptimizer, steps.data(), count);
   for (const te_step& each : steps) call.check(each.status, each.bags, each.table.rows);
 }

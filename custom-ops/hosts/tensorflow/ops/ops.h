@@ -53,6 +53,7 @@ OpList table_ops();
 OpList graph_ops();
 OpList shared_tensor_ops();
 OpList server_table_ops();
+OpList server_save_ops();
 OpList server_info_ops();
 
 /* No defaults: TensorFlow ignores a misspelt attribute, and only a missing one is an error. */

@@ -9,7 +9,7 @@
 #include "../attributes.h"
 #include "../call.h"
 #include "../shapes.h"
-#include "../table_locks.h"
+#include "../tables/table_locks.h"
 #include "ops.h"
 #include "packed.h"
 

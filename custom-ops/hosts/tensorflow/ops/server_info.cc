@@ -16,7 +16,7 @@
 #include "../api.h"
 #include "../call.h"
 #include "../shapes.h"
-#include "../table_locks.h"
+#include "../tables/snapshots.h"
 #include "ops.h"
 #include "tensorflow/core/platform/ctstring_internal.h"
 
@@ -96,4 +96,4 @@ OpList server_info_ops() {
 
 }  // namespace te
 
-extern "C" int32_t te_at_work(void) { return te::Call::at_work() + te::TableLock::holds(); }
+extern "C" int32_t te_at_work(void) { return te::Call::at_work() + te::Snapshots::count(); }

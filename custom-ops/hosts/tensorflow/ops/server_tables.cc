@@ -1,5 +1,5 @@
 /*
- * Tables on servers: made where they stay, read in pieces, kept still while they are saved, compared with what they were.
+ * Tables on servers: made where they stay, read in pieces, compared with what they were.
  */
 #include <stdint.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "../call.h"
 #include "../huge_pages.h"
 #include "../shapes.h"
-#include "../table_locks.h"
+#include "../tables/table_locks.h"
 #include "ops.h"
 
 namespace te {
@@ -183,49 +183,6 @@ void compute_shares_memory(void*, TF_OpKernelContext* context) {
       te_overlap(tf.TF_TensorData(a), tf.TF_TensorByteSize(a), tf.TF_TensorData(b), tf.TF_TensorByteSize(b)) ? 1 : 0;
 }
 
-/* Keeps a table, and the lock of all that are held with it. */
-struct Held {
-  TF_Tensor* tensor;
-  std::shared_ptr<TableLock> lock;
-};
-
-void release_held(void*, size_t, void* held) {
-  Held* const mine = static_cast<Held*>(held);
-  mine->lock.reset();
-  tf.TF_DeleteTensor(mine->tensor);
-  delete mine;
-}
-
-/* The tables themselves; none of them is stepped until the last of the outputs is gone. */
-void compute_hold(void*, TF_OpKernelContext* context) {
-  Call call(context);
-  const int count = tf.TF_NumInputs(context);
-  std::vector<const void*> tables;
-  for (int i = 0; i < count; ++i) {
-    TF_Tensor* table = call.input(i, "tables", -1);
-    if (table == nullptr) return;
-    tables.push_back(Call::data(table));
-  }
-  const auto lock = std::make_shared<TableLock>(std::move(tables), TableUse::kHold);
-  for (int i = 0; i < count && !call.failed(); ++i) {
-    TF_Tensor* table = call.take_input(i);
-    if (table == nullptr) return;
-    std::vector<int64_t> dims;
-    for (int d = 0; d < tf.TF_NumDims(table); ++d) dims.push_back(tf.TF_Dim(table, d));
-    const size_t bytes = tf.TF_TensorByteSize(table);
-    if (bytes == 0) { /* there is nothing to alias */
-      call.pass_through(i, table);
-      tf.TF_DeleteTensor(table);
-      continue;
-    }
-    /* Memory that TensorFlow finds badly aligned is copied here, under the lock. */
-    TF_Tensor* held = tf.TF_NewTensor(TF_FLOAT, dims.data(), static_cast<int>(dims.size()), tf.TF_TensorData(table),
-                                      bytes, release_held, new Held{table, lock});
-    call.pass_through(i, held);
-    tf.TF_DeleteTensor(held);
-  }
-}
-
 }  // namespace
 
 OpList server_table_ops() {
@@ -269,14 +226,6 @@ OpList server_table_ops() {
        row_penalty_shape,
        create_plain,
        compute_shares_memory,
-       true},
-      {"EmbeddingHold",
-       {"tables: N * float"},
-       {"held: N * float"},
-       {"N: int >= 1"},
-       like_inputs_shape,
-       create_plain,
-       compute_hold,
        true},
   };
   return list_of(ops);

@@ -13,7 +13,8 @@
 #include "../call.h"
 #include "../huge_pages.h"
 #include "../shapes.h"
-#include "../table_locks.h"
+#include "../tables/table_locks.h"
+#include "../tables/table_writes.h"
 #include "ops.h"
 
 namespace te {
@@ -83,7 +84,7 @@ void compute_write_rows(void*, TF_OpKernelContext* context) {
   if (te_overlap(target, tf.TF_TensorByteSize(table), Call::data(values), bytes)) {
     return call.fail(TF_INVALID_ARGUMENT, "table must not share memory with another input");
   }
-  const TableLock lock({target}, TableUse::kStep);
+  const TableWrites writes({{{target}, nullptr, 0, first, first + written}});
   if (bytes > 0) memcpy(target + first * width, Call::data(values), bytes);
 }
 

@@ -22,7 +22,6 @@ class LockBook {
 
   void take(const Tables& tables, TableUse use) {
     std::unique_lock<std::mutex> lock(mutex_);
-    holds_ += use == TableUse::kHold ? 1 : 0;
     Waiter waiter{&tables, use, {}, false};
     if (may_enter(waiter, waiting_.end())) return enter(waiter);
     waiting_.push_back(&waiter);
@@ -31,14 +30,12 @@ class LockBook {
 
   void release(const Tables& tables, TableUse use) {
     std::lock_guard<std::mutex> lock(mutex_);
-    holds_ -= use == TableUse::kHold ? 1 : 0;
     for (const void* table : tables) {
       const auto found = in_use_.find(table);
       if (use == TableUse::kStep) {
         found->second.is_stepped = false;
       } else {
         found->second.readers -= 1;
-        found->second.holds -= use == TableUse::kHold ? 1 : 0;
       }
       if (found->second.readers == 0) in_use_.erase(found);
     }
@@ -55,15 +52,9 @@ class LockBook {
     }
   }
 
-  int32_t holds() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return holds_;
-  }
-
  private:
   struct State {
-    int32_t readers = 0; /* those that hold it, too */
-    int32_t holds = 0;
+    int32_t readers = 0;
     bool is_stepped = false;
   };
   struct Waiter {
@@ -81,17 +72,7 @@ class LockBook {
       if (found == in_use_.end()) continue;
       if (found->second.is_stepped || waiter.use == TableUse::kStep) return false;
     }
-    if (waiter.use == TableUse::kHold) return true;
-    /* Steps of what is held wait for its end in any case: a look at it keeps them no longer. */
-    if (waiter.use == TableUse::kRead && all_held(*waiter.tables)) return true;
     return std::none_of(waiting_.cbegin(), place, [&](const Waiter* before) { return conflict(*before, waiter); });
-  }
-
-  bool all_held(const Tables& tables) {
-    return std::all_of(tables.begin(), tables.end(), [this](const void* table) {
-      const auto found = in_use_.find(table);
-      return found != in_use_.end() && found->second.holds > 0;
-    });
   }
 
   static bool conflict(const Waiter& a, const Waiter& b) {
@@ -108,7 +89,6 @@ class LockBook {
         state.is_stepped = true;
       } else {
         state.readers += 1;
-        state.holds += waiter.use == TableUse::kHold ? 1 : 0;
       }
     }
   }
@@ -116,7 +96,6 @@ class LockBook {
   std::mutex mutex_;
   std::unordered_map<const void*, State> in_use_;
   Waiting waiting_;
-  int32_t holds_ = 0;
 };
 
 Tables ascending(Tables tables) {
@@ -132,7 +111,5 @@ TableLock::TableLock(Tables tables, TableUse use) : tables_(ascending(std::move(
 }
 
 TableLock::~TableLock() { LockBook::shared().release(tables_, use_); }
-
-int32_t TableLock::holds() { return LockBook::shared().holds(); }
 
 }  // namespace te
