@@ -8,6 +8,7 @@ import { EventFile } from './event_file.js';
 import type { SummaryValue } from './event_messages.js';
 import { histogramOf } from './histogram.js';
 import { logFolder, type LogFolder } from './log_folder.js';
+import { numberOf, type Logs } from './logs.js';
 import { checkLabels, writeProjector, type RowLabels } from './projector.js';
 import { SampledRows } from './sampled_rows.js';
 
@@ -60,12 +61,6 @@ function tablesOf(model: tf.LayersModel): Map<string, tf.Variable> {
   }
   return found;
 }
-
-async function numberOf(value: number | tf.Tensor): Promise<number> {
-  return typeof value === 'number' ? value : (await value.data())[0]!;
-}
-
-type Logs = Readonly<Record<string, number | tf.Tensor>>;
 
 /** Numbers of how training goes; `batch` and `size` are none. */
 async function scalars(logs: Logs, prefix: string): Promise<{ train: SummaryValue[]; validation: SummaryValue[] }> {

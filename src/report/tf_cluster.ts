@@ -129,7 +129,8 @@ export class Cluster {
    *
    * Edge cases: what dense layers and optimizers keep elsewhere, such as the count of steps, is not in it: see
    * `model.save`. Slots are saved whichever client made them. An earlier checkpoint under the prefix stays whole
-   * where a server cannot write; one client at a time saves to a prefix.
+   * where a server cannot write, and what was written so far is removed by the next save; one client at a time saves to a
+   * prefix. Other clients look up and step meanwhile; rows that they change are copied first, in the servers' memory.
    *
    * @param prefix - A path on the servers, whose folder is there; files are called `<prefix>.index` and
    * `<prefix>.data-…`.

@@ -1,7 +1,8 @@
 // runner: servers
 /**
  * Two trainers and two readers on two servers, in any order: what a client is told is what one process would have, or an
- * error that says what to do. TFJS_EMBEDDINGS_CLUSTER_SCHEDULES=200 draws more of them.
+ * error that says what to do. Clients and servers are killed between events and in the middle of them: then all is well
+ * that may have come of it. TFJS_EMBEDDINGS_CLUSTER_SCHEDULES=200 draws more of them.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -83,6 +84,30 @@ function stepped({ table, slot }: State, rows: readonly number[]): State {
   return next;
 }
 
+/** All that may be there when only some of these groups of rows have become what they were to become. */
+function mixed(before: State, after: State, groups: readonly (readonly number[])[]): State[] {
+  return groups.reduce<State[]>(
+    (found, rows) =>
+      found.flatMap((state) => {
+        const next = copyOf(state);
+        for (const row of rows) {
+          const [from, to] = [row * DIM, (row + 1) * DIM];
+          next.table.set(after.table.subarray(from, to), from);
+          next.slot.set(after.slot.subarray(from, to), from);
+        }
+        return [state, next];
+      }),
+    [before],
+  );
+}
+
+const ALL_ROWS = Array.from({ length: ROWS }, (_, row) => row);
+/** What a server may hold of the rows: a half, or every other one. */
+const CUTS = [(row: number) => row < ROWS / 2, (row: number) => row % 2 === 0].map((isFirst) => [
+  ALL_ROWS.filter(isFirst),
+  ALL_ROWS.filter((row) => !isFirst(row)),
+]);
+
 /** Numbers that a seed decides. */
 function drawing(seed: number): (below: number) => number {
   let state = seed >>> 0;
@@ -93,9 +118,11 @@ function drawing(seed: number): (below: number) => number {
 }
 
 class Schedule {
-  /** What tables hold; null: they are lost, or there are none. */
-  private now: State | null = null;
-  private readonly saved = new Map<string, State>();
+  /** What tables may hold; none: they are lost, or there are none. */
+  private now: State[] = [];
+  private readonly saved = new Map<string, State[]>();
+  /** Events in whose middle somebody was killed. */
+  cut = 0;
   readonly told: string[] = [];
   private readonly draw: (below: number) => number;
   readonly wrong: string[] = [];
@@ -151,7 +178,10 @@ class Schedule {
 
   /** Says what happened, and returns whether it went well; an error has to say what to do. */
   private async ask(who: number, order: Order): Promise<Answer & { readonly isWell: boolean }> {
-    const answer = await this.clients[who]!.ask(order);
+    return this.note(who, order, await this.clients[who]!.ask(order));
+  }
+
+  private note(who: number, order: Order, answer: Answer): Answer & { readonly isWell: boolean } {
     const isWell = answer.error === undefined;
     this.told.push(`${who} ${JSON.stringify(order)}: ${isWell ? 'done' : answer.error!.join(' ')}`);
     if (!isWell && !/^(RuntimeError|ValueError|TypeError)$/.test(answer.error![0])) this.fails('an error of no class');
@@ -161,6 +191,27 @@ class Schedule {
     return { ...answer, isWell };
   }
 
+  /** The same, where the client or a server may be killed meanwhile: 'unknown' is what it came to then. */
+  private async change(who: number, order: Order): Promise<'done' | 'refused' | 'unknown'> {
+    const victim = (['client', 'server'] as const)[this.draw(6)];
+    const after = this.draw(30);
+    if (victim === undefined) return (await this.ask(who, order)).isWell ? 'done' : 'refused';
+    this.cut += 1;
+    const answer = this.clients[who]!.ask(order);
+    await new Promise((resolve) => setTimeout(resolve, after));
+    if (victim === 'client') {
+      this.told.push(`${who} ${JSON.stringify(order)}: after ${after} ms`);
+      await this.killClient(who);
+      // What it has sent comes to an end.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return 'unknown';
+    }
+    const lost = this.killServer();
+    this.note(who, order, await answer);
+    await lost;
+    return 'unknown';
+  }
+
   private fails(why: string): void {
     this.wrong.push(`seed ${this.seed}: ${why}\n${this.told.join('\n')}`);
   }
@@ -168,58 +219,78 @@ class Schedule {
   private async connect(who: number): Promise<void> {
     const client = this.clients[who]!;
     const trainers = ['create', 'attach', 'attach', 'replace'] as const;
-    const tables = client.isReader ? 'readOnly' : trainers[this.draw(this.now === null ? 4 : 3)]!;
+    const tables = client.isReader ? 'readOnly' : trainers[this.draw(this.now.length === 0 ? 4 : 3)]!;
     const { isWell } = await this.ask(who, { op: 'connect', name: this.name, tables });
     client.isConnected = isWell;
     if (!isWell || client.isReader || tables === 'attach') return;
-    if (tables === 'create' && this.now !== null) return this.fails("'create' under a name in use");
-    this.now = fresh();
+    if (tables === 'create' && this.now.length > 0) return this.fails("'create' under a name in use");
+    this.now = [fresh()];
   }
 
   private async look(who: number): Promise<void> {
     if (!this.clients[who]!.isConnected) return;
     const { table } = await this.ask(who, { op: 'look' });
     if (table === undefined) return;
-    if (this.now === null) return this.fails(`values of tables that are lost: ${table.join(' ')}`);
-    const wanted = this.now.table;
-    if (table.some((value, i) => Math.abs(value - wanted[i]!) > 1e-5)) {
-      this.fails(`${table.join(' ')} where one process has ${wanted.join(' ')}`);
-    }
+    if (this.now.length === 0) return this.fails(`values of tables that are lost: ${table.join(' ')}`);
+    const possible = this.now.filter((state) => table.every((value, i) => Math.abs(value - state.table[i]!) <= 1e-5));
+    if (possible.length > 0) this.now = possible;
+    else
+      this.fails(
+        `${table.join(' ')} where one process has ${this.now.map((each) => each.table.join(' ')).join(' or ')}`,
+      );
   }
 
   private async step(who: number): Promise<void> {
     const first = this.draw(ROWS);
     const rows = [...new Set([first, (first + 5) % ROWS, this.draw(ROWS)])];
-    if (!(await this.ask(who, { op: 'step', rows })).isWell) return;
-    if (this.now === null) return this.fails('a step of tables that are lost');
-    this.now = stepped(this.now, rows);
+    const end = await this.change(who, { op: 'step', rows });
+    if (end === 'refused') return;
+    if (end === 'done' && this.now.length === 0) return this.fails('a step of tables that are lost');
+    const groups = rows.map((row) => [row]);
+    this.now = this.now.flatMap((state) => {
+      return end === 'done' ? [stepped(state, rows)] : mixed(state, stepped(state, rows), groups);
+    });
   }
 
   private async assign(who: number): Promise<void> {
     const how = (['setWeights', 'assign', 'write'] as const)[this.draw(3)]!;
     const value = this.draw(9) - 4;
-    const { isWell } = await this.ask(who, { op: 'assign', value, how });
-    if (!isWell) return;
-    if (this.clients[who]!.isReader) return this.fails('an assignment of a reader');
+    const { isReader } = this.clients[who]!;
+    const end = await this.change(who, { op: 'assign', value, how });
+    if (end === 'refused') return;
+    if (isReader && end === 'done') return this.fails('an assignment of a reader');
     // What lies on the host until tables are there is no value of a table.
-    if (this.now === null) return;
-    this.now = { ...copyOf(this.now), table: full(value) };
+    if (this.now.length === 0 || isReader) return;
+    const assigned = (state: State): State => ({ ...copyOf(state), table: full(value) });
+    this.now = this.now.flatMap((state) =>
+      end === 'done' ? [assigned(state)] : CUTS.flatMap((cut) => mixed(state, assigned(state), cut)),
+    );
     await this.look(who);
   }
 
   private async save(who: number): Promise<void> {
     const prefix = join(this.folder, `${this.seed}-${this.draw(3)}`);
-    if (!(await this.ask(who, { op: 'save', prefix })).isWell) return;
-    if (this.now === null) return this.fails('a checkpoint of tables that are lost');
-    this.saved.set(prefix, copyOf(this.now));
+    const before = this.now;
+    const end = await this.change(who, { op: 'save', prefix });
+    if (end === 'refused') return;
+    if (end === 'done' && before.length === 0) return this.fails('a checkpoint of tables that are lost');
+    const known = end === 'done' ? [] : (this.saved.get(prefix) ?? []);
+    if (before.length + known.length > 0) this.saved.set(prefix, [...known, ...before].map(copyOf));
   }
 
   private async restore(who: number): Promise<void> {
     const prefix = [...this.saved.keys()][this.draw(Math.max(1, this.saved.size))];
     if (prefix === undefined) return this.save(who);
-    if (!(await this.ask(who, { op: 'restore', prefix })).isWell) return;
-    if (this.clients[who]!.isReader) return this.fails('a restore of a reader');
-    this.now = copyOf(this.saved.get(prefix)!);
+    const { isReader } = this.clients[who]!;
+    const servers = [...this.servers];
+    const end = await this.change(who, { op: 'restore', prefix });
+    if (end === 'refused') return;
+    if (isReader && end === 'done') return this.fails('a restore of a reader');
+    if (isReader) return;
+    const restored = this.saved.get(prefix)!.map(copyOf);
+    if (end === 'done') this.now = restored;
+    // All of it or nothing, as nobody gets values in between; and none where a server was lost in its middle.
+    else if (servers.every((server, i) => server === this.servers[i])) this.now = [...this.now, ...restored];
   }
 
   private async reconnect(who: number): Promise<void> {
@@ -244,8 +315,8 @@ class Schedule {
     this.told.push(`server ${which} is killed, and starts anew`);
     this.servers[which]!.signal('SIGKILL');
     await this.servers[which]!.ended;
+    this.now = [];
     this.servers[which] = await ServerProcess.start(port);
-    this.now = null;
   }
 }
 
@@ -253,6 +324,7 @@ describe('Two trainers and two readers on two servers', () => {
   let servers: ServerProcess[] = [];
   const clients: Client[] = [];
   let folder = '';
+  let cuts = 0;
 
   beforeAll(async () => {
     servers = await Promise.all([ServerProcess.start(), ServerProcess.start()]);
@@ -263,6 +335,7 @@ describe('Two trainers and two readers on two servers', () => {
   afterAll(async () => {
     for (const client of clients) client.end();
     await Promise.all(servers.map((server) => server.end()));
+    if (SCHEDULES > 20) console.log(`${cuts} events in whose middle a client or a server was killed`);
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -272,6 +345,7 @@ describe('Two trainers and two readers on two servers', () => {
       await schedule.run();
       if (schedule.wrong.length > 0) fail(schedule.wrong[0]);
       expect(schedule.told.length).toBeGreaterThan(EVENTS / 2);
+      cuts += schedule.cut;
     }, 600_000);
   }
 });

@@ -40,7 +40,7 @@ export async function removeUnfinished(cluster: RunningCluster, prefix: string, 
         'prefix',
         'a prefix that nobody saves to',
         received,
-        'Wait for its end, or use another prefix.',
+        'Try again when it has ended, or use another prefix.',
       );
     });
     return [{ calls: [call], weight: 0 }];
