@@ -4,7 +4,13 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/
 import { isRecord, readOptions } from '../base/options.js';
 import { nodeBuiltin } from '../base/platform.js';
 import type { NamedTensor } from '../base/types.js';
-import { resumeFits, resumes, type LoopKind, type TrainingPosition } from '../tfjs/training/resumed_fits.js';
+import {
+  resumeFits,
+  resumes,
+  wholeModel,
+  type LoopKind,
+  type TrainingPosition,
+} from '../tfjs/training/resumed_fits.js';
 import { checkPath, filledPath, hasPlaces, urlOf } from './checkpoint_path.js';
 import { numberOf, type Logs } from './logs.js';
 import { setOptimizerState } from './model_state.js';
@@ -97,7 +103,7 @@ export class ModelCheckpoint extends tf.Callback {
     if (this.#restores && hasPlaces(this.#path)) {
       throw new ValueError('path', 'one without places, where restore is true', this.#path);
     }
-    if (this.#restores) resumeFits();
+    resumeFits();
   }
 
   /** Gives the model what was saved. Asked by `fit` before its first epoch. */
@@ -187,7 +193,7 @@ export class ModelCheckpoint extends tf.Callback {
       if (name !== 'batch' && name !== 'size') numbers[name] = await numberOf(value);
     }
     const path = filledPath(this.#path, numbers);
-    const { model } = this;
+    const model = wholeModel(this.model);
     const before = model.getUserDefinedMetadata() as object | undefined;
     model.setUserDefinedMetadata({ ...before, [POSITION]: { ...position, best: this.#best } });
     try {

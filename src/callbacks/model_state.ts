@@ -1,6 +1,8 @@
 /** A model with its optimizer as they are at one moment, in the memory where their values lie: tables, slots and the rest. */
 import * as tf from '@tensorflow/tfjs';
 import type { NamedTensor } from '../base/types.js';
+import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
+import { freeCount } from '../tfjs/stock_optimizer_state.js';
 
 interface Optimizer {
   getWeights(): Promise<NamedTensor[]>;
@@ -11,16 +13,6 @@ function optimizerOf(model: tf.LayersModel): Optimizer | null {
   return (model.optimizer as unknown as Optimizer | null | undefined) ?? null;
 }
 
-/** The state of an optimizer; what was made for this call alone is freed by `free`. */
-async function stateOf(optimizer: Optimizer): Promise<{ state: NamedTensor[]; free: () => void }> {
-  const state = await optimizer.getWeights();
-  // The count of steps is a tensor that is made for each call; all else are variables in use.
-  const free = (): void => {
-    for (const { tensor } of state) if (!(tensor instanceof tf.Variable)) tensor.dispose();
-  };
-  return { state, free };
-}
-
 /**
  * Gives an optimizer a state. Those of tfjs make new variables and forget the earlier ones: they are freed here, if none
  * of them is still in use.
@@ -28,13 +20,14 @@ async function stateOf(optimizer: Optimizer): Promise<{ state: NamedTensor[]; fr
 export async function setOptimizerState(model: tf.LayersModel, given: readonly NamedTensor[]): Promise<void> {
   const optimizer = optimizerOf(model);
   if (optimizer === null) return;
-  const before = await stateOf(optimizer);
-  const earlier = before.state.map(({ tensor }) => tensor).filter((tensor) => tensor instanceof tf.Variable);
-  before.free();
+  if (optimizer instanceof SparseOptimizer) return optimizer.setWeights([...given]);
+  const before = await optimizer.getWeights();
+  const earlier = before.map(({ tensor }) => tensor).filter((tensor) => tensor instanceof tf.Variable);
+  freeCount(before);
   await optimizer.setWeights([...given]);
-  const after = await stateOf(optimizer);
-  const used = new Set(after.state.map(({ tensor }) => tensor));
-  after.free();
+  const after = await optimizer.getWeights();
+  const used = new Set(after.map(({ tensor }) => tensor));
+  freeCount(after);
   for (const variable of earlier) if (!used.has(variable) && !variable.isDisposed) variable.dispose();
 }
 
@@ -49,9 +42,9 @@ export class ModelState {
     const kept = (tensor: tf.Tensor): tf.Tensor => tf.tidy(() => tf.keep(tensor.clone()));
     const optimizer = optimizerOf(model);
     if (optimizer === null) return new ModelState(model.getWeights().map(kept), null);
-    const { state, free } = await stateOf(optimizer);
+    const state = await optimizer.getWeights();
     const copies = state.map(({ name, tensor }) => ({ name, tensor: kept(tensor) }));
-    free();
+    freeCount(state);
     return new ModelState(model.getWeights().map(kept), copies);
   }
 

@@ -4,6 +4,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { takeOverFileScheme } from '../tfjs/file_scheme.js';
 import { fromFile, nameFilesOfWeights } from '../tfjs/loaded_weights.js';
+import { freeCount } from '../tfjs/stock_optimizer_state.js';
 import { loadModel, loadWeights } from './model_file.js';
 import { partsOf, saveModel, type ModelParts } from './model_folder.js';
 import type { NamedTensor } from '../base/types.js';
@@ -55,6 +56,7 @@ export async function partsOfModel(model: tf.LayersModel, config?: tf.io.SaveCon
     ...weights.map(specOf),
     ...state.map((each): tf.io.WeightsManifestEntry => ({ ...specOf(each), group: 'optimizer' })),
   ];
+  freeCount(state);
   if (withState) artifacts.trainingConfig = inside.getTrainingConfig();
   return { artifacts, pieces };
 }

@@ -166,3 +166,8 @@ export function withEpsilon(epsilon: number | null, step: () => void): void {
     backend.epsilon = ofBackend;
   }
 }
+
+/** Frees the count of steps, which optimizers make for each call of `getWeights`; all else that this gives is in use. */
+export function freeCount(state: readonly NamedTensor[]): void {
+  for (const { name, tensor } of state) if (name === 'iter' && !(tensor instanceof tf.Variable)) tensor.dispose();
+}

@@ -86,18 +86,60 @@ async function pass(iterator: Iterator, count: number): Promise<void> {
 /** A data set whose first reading begins where an earlier training stood. */
 function goingOn(dataset: Dataset, position: TrainingPosition, batchesPerEpoch: number | null): Dataset {
   let isFirst = true;
+  // tfjs opens an iterator that it never reads: what counts is the first that is read.
   const iterator = async (): Promise<Iterator> => {
-    if (!isFirst) return dataset.iterator();
-    isFirst = false;
-    // With a number of batches for an epoch one reading goes through all epochs.
-    const readings = batchesPerEpoch === null ? position.readings : 0;
-    for (let i = 0; i < readings; i++) await pass(await dataset.iterator(), Infinity);
-    const found = await dataset.iterator();
-    await pass(found, batchesPerEpoch === null ? position.batches : position.readings * batchesPerEpoch);
-    return found;
+    let inner = await dataset.iterator();
+    const skip = async (): Promise<void> => {
+      isFirst = false;
+      // With a number of batches for an epoch one reading goes through all epochs.
+      if (batchesPerEpoch !== null) return pass(inner, position.readings * batchesPerEpoch);
+      for (let i = 0; i < position.readings; i++) {
+        await pass(inner, Infinity);
+        inner = await dataset.iterator();
+      }
+      await pass(inner, position.batches);
+    };
+    return {
+      next: async () => {
+        if (isFirst) await skip();
+        return inner.next();
+      },
+    };
   };
   const ready = typeof dataset.ready === 'function' ? { ready: () => dataset.ready!() } : {};
   return { iterator, size: dataset.size, ...ready };
+}
+
+const sequentials = new WeakMap<tf.LayersModel, tf.LayersModel>();
+
+/** The sequential model around a model that trains, as tfjs tells callbacks of the one within; else the model itself. */
+export function wholeModel(model: tf.LayersModel): tf.LayersModel {
+  return sequentials.get(model) ?? model;
+}
+
+function noteSequentials(): void {
+  const methods = tf.Sequential.prototype as unknown as Methods & { readonly model?: tf.LayersModel };
+  const { fit, fitDataset } = methods;
+  const note = (whole: tf.LayersModel): void => {
+    const { model } = whole as unknown as { readonly model?: tf.LayersModel };
+    if (model !== undefined) sequentials.set(model, whole);
+  };
+  Object.defineProperty(methods, 'fit', {
+    configurable: true,
+    writable: true,
+    value: function (this: tf.LayersModel, x: unknown, y: unknown, args?: FitArgs): Promise<unknown> {
+      note(this);
+      return fit.call(this, x, y, args);
+    },
+  });
+  Object.defineProperty(methods, 'fitDataset', {
+    configurable: true,
+    writable: true,
+    value: function (this: tf.LayersModel, dataset: unknown, args: FitArgs): Promise<unknown> {
+      note(this);
+      return fitDataset.call(this, dataset, args);
+    },
+  });
 }
 
 /** Has all models ask such callbacks; may be called again. */
@@ -105,6 +147,7 @@ export function resumeFits(): void {
   const methods = tf.LayersModel.prototype as unknown as Methods & Record<symbol, true>;
   if (Object.hasOwn(methods, MARK)) return;
   Object.defineProperty(methods, MARK, { value: true });
+  noteSequentials();
   const { fit, fitDataset } = methods;
   const replace = <K extends keyof Methods>(name: K, method: Methods[K]): void => {
     Object.defineProperty(methods, name, { configurable: true, writable: true, value: method });
