@@ -66,6 +66,7 @@ napi_value kernels_at_work(napi_env env, napi_callback_info info);
 /* runs.c */
 napi_value start_runs(napi_env env, napi_callback_info info);
 napi_value runs_are_done(napi_env env, napi_callback_info info);
+napi_value forget_runs(napi_env env, napi_callback_info info);
 
 /* outcomes.c */
 napi_value finish_runs(napi_env env, napi_callback_info info);

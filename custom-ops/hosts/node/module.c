@@ -252,7 +252,8 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"startRuns", start_runs},
                    {"runsAreDone", runs_are_done},
                    {"finishRuns", finish_runs},
-                   {"finishRunsAsync", finish_runs_async}};
+                   {"finishRunsAsync", finish_runs_async},
+                   {"forgetRuns", forget_runs}};
   instance* own = calloc(1, sizeof *own);
   if (own == NULL || napi_set_instance_data(env, own, free_instance, NULL) != napi_ok) {
     free(own);

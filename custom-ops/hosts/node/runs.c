@@ -207,6 +207,26 @@ napi_value start_runs(napi_env env, napi_callback_info info) {
   return c.failed ? NULL : new_number(env, group);
 }
 
+/* forgetRuns(group): nobody asks for it any more; it ends by itself. */
+napi_value forget_runs(napi_env env, napi_callback_info info) {
+  call c;
+  begin(&c, env, info);
+  const int64_t group = whole(&c, 0, "group", 0, INT32_MAX);
+#if defined(TE_WITH_TENSORFLOW)
+  te_outcomes* const outcomes = c.failed ? NULL : te_group_take((int32_t)group);
+  if (outcomes != NULL) {
+    te_outcomes_free(outcomes);
+  } else if (!c.failed) {
+    fail_range(&c, "group", "expected one that was started and not finished, received %lld", (long long)group);
+  }
+#else
+  (void)group;
+  fail_without_tensorflow(&c, "group");
+#endif
+  finish(&c);
+  return NULL;
+}
+
 /* runsAreDone(group): whether finishRuns would not wait. */
 napi_value runs_are_done(napi_env env, napi_callback_info info) {
   call c;

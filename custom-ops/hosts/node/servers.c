@@ -109,7 +109,7 @@ napi_value close_session(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* kernelsAtWork(): how many run in this process, called by TensorFlow, and how many groups of tables are held for it. */
+/* kernelsAtWork(): how many run in this process, called by TensorFlow, and snapshots of tables there are. */
 napi_value kernels_at_work(napi_env env, napi_callback_info info) {
   (void)info;
 #if defined(TE_WITH_TENSORFLOW)

@@ -120,7 +120,7 @@ void te_outcomes_free(te_outcomes* of);
 
 te_session_counts te_count_sessions(void);
 
-/* Kernels of this library that run in this process, and tables that are held for others. */
+/* Kernels of this library that run in this process, and snapshots of tables. */
 int32_t te_at_work(void);
 
 #ifdef __cplusplus

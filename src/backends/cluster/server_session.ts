@@ -7,7 +7,7 @@ import type { Addon, RunResult } from '../native/addon.js';
 /** What the addon does for sessions. */
 export type SessionFunctions = Pick<
   Addon,
-  'openSession' | 'extendSession' | 'closeSession' | 'startRuns' | 'finishRuns' | 'finishRunsAsync'
+  'openSession' | 'extendSession' | 'closeSession' | 'startRuns' | 'finishRuns' | 'finishRunsAsync' | 'forgetRuns'
 >;
 
 /** Codes of TensorFlow. */
@@ -176,8 +176,6 @@ export class ServerSession {
   /** Another session with the same graph; what was started and not finished is given up. */
   reopen(): void {
     this.close();
-    this.groups = [];
-    this.held = null;
     this.number = this.open();
   }
 
@@ -187,9 +185,12 @@ export class ServerSession {
     return this.functions.openSession(target, this.config, this.graph.whole(), host, port);
   }
 
-  /** Never waits for the server. */
+  /** Never waits for the server. What was started and is not waited for is given up, else its session would stay. */
   close(): void {
     this.functions.closeSession(this.number);
+    for (const { number } of this.groups) this.functions.forgetRuns(number);
+    this.groups = [];
+    this.held = null;
   }
 
   private hand({ calls, timeoutMs }: Group, results: readonly RunResult[]): ServerError | null {

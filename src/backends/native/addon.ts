@@ -140,7 +140,7 @@ export interface Addon extends ColumnKernels {
   closeSession(session: number): void;
   /** Sessions that are open, threads of all that there were, groups that are not finished. */
   sessionInfo(): { sessions: number; threads: number; groups: number };
-  /** Kernels that TensorFlow runs in this process, and groups of tables that are held for it. */
+  /** Kernels that TensorFlow runs in this process, and snapshots of tables. */
   kernelsAtWork(): number;
   /**
    * Starts a group of runs, which go side by side, after those of earlier groups of the session; returns its number. What
@@ -155,6 +155,8 @@ export interface Addon extends ColumnKernels {
    */
   finishRuns(group: number, into: readonly (readonly (FetchTarget | null)[])[] | null): RunResult[];
   finishRunsAsync(group: number): Promise<RunResult[]>;
+  /** Nobody asks for a group any more: it ends by itself, and its number stands for nothing. */
+  forgetRuns(group: number): void;
 }
 
 /**
@@ -272,6 +274,7 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'runsAreDone',
   'finishRuns',
   'finishRunsAsync',
+  'forgetRuns',
 ];
 
 /** Path of the addon that set-up builds, with TensorFlow's ops where it can; the file may be missing. */

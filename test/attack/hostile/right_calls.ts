@@ -303,6 +303,7 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     runsAreDone: small,
     finishRuns: () => [random.whole(0, 3), random.pick([null, [[arrays.floats(3), null]], [[arrays.ints([1])], []]])],
     finishRunsAsync: small,
+    forgetRuns: small,
     readSharedTensor: shared,
     writeSharedTensor: shared,
     releaseSharedTensor: small,

@@ -62,6 +62,7 @@ const RIGHT: Readonly<Record<string, () => unknown[]>> = {
     return [takeGroup(), random.pick(into)];
   },
   finishRunsAsync: () => [takeGroup()],
+  forgetRuns: () => [takeGroup()],
   runsAreDone: () => [random.pick([...groups, 0])],
   extendSession: () => [
     random.pick(sessions),

@@ -121,6 +121,8 @@ class Schedule {
   /** What tables may hold; none: they are lost, or there are none. */
   private now: State[] = [];
   private readonly saved = new Map<string, State[]>();
+  /** Whether a trainer has disposed them: they go with their last user. */
+  private isDisposed = false;
   /** Events in whose middle somebody was killed. */
   cut = 0;
   readonly told: string[] = [];
@@ -223,8 +225,10 @@ class Schedule {
     const { isWell } = await this.ask(who, { op: 'connect', name: this.name, tables });
     client.isConnected = isWell;
     if (!isWell || client.isReader || tables === 'attach') return;
-    if (tables === 'create' && this.now.length > 0) return this.fails("'create' under a name in use");
+    if (tables === 'create' && this.now.length > 0 && !this.isDisposed)
+      return this.fails("'create' under a name in use");
     this.now = [fresh()];
+    this.isDisposed = false;
   }
 
   private async look(who: number): Promise<void> {
@@ -300,6 +304,7 @@ class Schedule {
   private async leave(who: number): Promise<void> {
     const op = this.draw(2) === 0 ? 'dispose' : 'close';
     await this.ask(who, { op });
+    this.isDisposed ||= op === 'dispose' && !this.clients[who]!.isReader;
     this.clients[who]!.isConnected = false;
   }
 

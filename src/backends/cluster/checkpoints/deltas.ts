@@ -9,7 +9,15 @@ import { attribute, constant, INT32, node, OF_FLOATS, placeholder } from '../ser
 import { currentTables, type StoredTable } from './current_tables.js';
 import { checked, savedTables } from './restore.js';
 import { collecting, feedRows, rowNodes, tensorOf, type SavedAt, type SavedTensor, type Target } from './saved_rows.js';
-import { Progress, ServerFailure, workLater, type Round, type Rounds, type WorkOptions } from './server_work.js';
+import {
+  admitAll,
+  Progress,
+  ServerFailure,
+  workLater,
+  type Round,
+  type Rounds,
+  type WorkOptions,
+} from './server_work.js';
 import { blocksOf, type Block } from './slices.js';
 
 /** Blocks that a server compares at the same time. */
@@ -30,7 +38,10 @@ export async function deltas(cluster: RunningCluster, since: string, options: Wo
   machine.finish(); // Throws where tables do not count.
   const manifest = await savedTables(cluster, since, options, 'since');
   const tables = (await currentTables(cluster, options)).map(({ table }) => table);
-  for (const { name } of tables) settings.membership.admit(name);
+  admitAll(
+    cluster,
+    tables.map(({ name }) => name),
+  );
   const found = new Map<StoredTable, Compared[]>(tables.map((table) => [table, []]));
   const sources = tables.map((table) => {
     const saved = checked(table, manifest.get(table.name), manifest, since, 'since');

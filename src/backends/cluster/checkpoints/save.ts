@@ -5,7 +5,7 @@ import { ServerCall } from '../server_call.js';
 import { attribute, node, placeholder, STRING } from '../server_graph.js';
 import { currentTables, type StoredTable, type TableGroup } from './current_tables.js';
 import { MANIFEST, moduloOf, pieceName, writeManifest, type SavedTable } from './manifest.js';
-import { oneCall, Progress, ServerFailure, workLater, type Round, type WorkOptions } from './server_work.js';
+import { admitAll, oneCall, Progress, ServerFailure, workLater, type Round, type WorkOptions } from './server_work.js';
 import { savingCall, type SavedPart, type SavedPiece } from './saving_call.js';
 import { blocksOf, sliceText, type Block } from './slices.js';
 import { removeUnfinished, temporaryFolder } from './unfinished.js';
@@ -17,7 +17,10 @@ const AT_ONCE = 4;
 export async function save(cluster: RunningCluster, prefix: string, options: WorkOptions): Promise<SavedTable[]> {
   cluster.machine.finish(); // Throws where tables do not count.
   const groups = await currentTables(cluster, options);
-  for (const { table } of groups) cluster.settings.membership.admit(table.name);
+  admitAll(
+    cluster,
+    groups.map(({ table }) => table.name),
+  );
   const saved = groups.flatMap(savedTables);
   const parts = groups.flatMap((group) => partsOf(cluster, group));
   const folder = temporaryFolder(prefix);

@@ -92,3 +92,17 @@ export function oneCall(
   );
   return workLater(cluster, work, options, null);
 }
+
+/** Throws RuntimeError where this client may not have the values of a table, or where a server does not say so. */
+export function admitAll({ settings }: RunningCluster, tables: readonly string[]): void {
+  const { membership, devices } = settings;
+  try {
+    for (const table of tables) membership.admit(table);
+  } catch (error) {
+    if (!(error instanceof ServerError)) throw error;
+    membership.doubt();
+    for (const { session } of devices) session.reopen();
+    const note = 'The next call asks again. Where tables are lost, who trains them calls restore(prefix).';
+    throw new RuntimeError('servers', 'servers that answer', described(error.message), note);
+  }
+}

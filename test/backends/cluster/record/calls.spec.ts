@@ -1,0 +1,110 @@
+// runner: servers
+/** How many calls steps make, what reconnecting leaves, and tables that have to move whole. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { loadAddon } from '../../../../src/backends/native/addon.js';
+import { newClusterName, withCluster } from '../../../helpers/servers/cluster.js';
+import { ServerProcess } from '../../../helpers/servers/server_process.js';
+
+type Args = Partial<emb.DistributedEmbeddingArgs>;
+
+/** Some tables of 8 rows, and a step of all of them. */
+function tables(count: number, optimizer: tf.Optimizer, args: Args, outputDim = 4) {
+  const embeddings = Array.from({ length: count }, (_, i) => ({
+    name: `t${i}`,
+    inputDim: 8,
+    outputDim,
+    combiner: 'sum' as const,
+  }));
+  const layer = emb.layers.distributedEmbedding({ name: 'calls', embeddings, ...args } as emb.DistributedEmbeddingArgs);
+  layer.build(embeddings.map(() => [null, 1]));
+  const step = (): void =>
+    tf.tidy(() => {
+      const ids = embeddings.map(() => tf.tensor2d([[1], [3]], [2, 1], 'int32'));
+      void optimizer.minimize(() => tf.addN((layer.apply(ids) as tf.Tensor[]).map((each) => each.sum())).asScalar());
+    });
+  const dispose = (): void => {
+    layer.dispose();
+    optimizer.dispose();
+  };
+  return { layer, step, dispose };
+}
+
+describe('Calls of a client', () => {
+  let servers: ServerProcess[] = [];
+  beforeAll(async () => {
+    servers = await Promise.all([ServerProcess.start(), ServerProcess.start()]);
+  }, 60_000);
+  afterAll(() => Promise.all(servers.map((server) => server.end())));
+
+  const adagrad = (): tf.Optimizer => emb.train.adagrad({ learningRate: 0.1 });
+
+  it('are as many for 26 copied tables as for 2: one for each part of a step', async () => {
+    const counted: number[][] = [];
+    for (const count of [2, 26]) {
+      await withCluster(servers, {}, () => {
+        const before = tf.memory().numTensors;
+        const made = tables(count, adagrad(), { dataParallelThreshold: 1e6 });
+        for (let i = 0; i < 2; i++) made.step();
+        const calls = (): number[] =>
+          emb
+            .cluster()
+            .counters()
+            .servers.map((server) => server.calls);
+        void made.layer.getWeights()[0]!.dataSync();
+        const start = calls();
+        for (let i = 0; i < 5; i++) made.step();
+        counted.push(calls().map((each, i) => (each - start[i]!) / 5));
+        made.dispose();
+        expect(tf.memory().numTensors).toBe(before);
+      });
+    }
+    expect(counted[1]).toEqual(counted[0]);
+    // A lookup, the gradients by row, and the update.
+    for (const calls of counted[1]!) expect(calls).toBeLessThanOrEqual(3);
+  }, 60_000);
+
+  it('leave nothing of a session behind when it is opened anew', async () => {
+    await withCluster(servers, {}, async () => {
+      const made = tables(2, adagrad(), {});
+      const before = loadAddon().sessionInfo();
+      for (let i = 0; i < 5; i++) {
+        made.step(); // which nobody waits for
+        await emb.cluster().reconnect();
+      }
+      made.step();
+      void made.layer.getWeights()[0]!.dataSync();
+      const { sessions, groups } = loadAddon().sessionInfo();
+      expect(sessions).toBe(before.sessions);
+      expect(groups).toBeLessThanOrEqual(before.groups);
+      made.dispose();
+    });
+  }, 60_000);
+
+  for (const [name, make, args] of [
+    [
+      'row-wise Adagrad on slices of columns',
+      () => emb.train.rowWiseAdagrad({ learningRate: 0.1 }),
+      { columnSliceThreshold: 8 },
+    ],
+    [
+      'clipNorm on slices of rows',
+      () => emb.train.adagrad({ learningRate: 0.1, clipNorm: 1 }),
+      { rowSliceThreshold: 1 },
+    ],
+  ] as [string, () => tf.Optimizer, Args][]) {
+    it(`are told that a table moves whole: ${name}`, async () => {
+      const warn = spyOn(console, 'warn');
+      await withCluster(servers, { name: newClusterName() }, () => {
+        const made = tables(1, make(), args, 8);
+        made.step();
+        void made.layer.getWeights()[0]!.dataSync();
+        made.dispose();
+      });
+      const said = warn.calls.allArgs().flat().join('\n');
+      expect(said).toMatch(
+        /moves whole to server 127\.0\.0\.1:\d+, as (rowWiseAdagrad|clipNorm) needs .* Plan it whole/,
+      );
+    }, 60_000);
+  }
+});
