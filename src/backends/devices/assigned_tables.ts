@@ -17,6 +17,8 @@ function registered(): Variables {
 export interface AssignedTo {
   /** The table of a variable; null: it lies elsewhere. */
   tableOf(variable: tf.Variable): DeviceTable | null;
+  /** Takes the table from the data of a variable, whose end is no end of the table then. Returns what gives it back. */
+  detach(variable: tf.Variable): () => void;
   /** Throws where nothing may be assigned. */
   check(): void;
   /** Called when what assigns has ended. */
@@ -40,16 +42,16 @@ export class AssignedTables {
       if (table === null) return assign(value);
       this.to.check();
       // Others hold the values of before: they have a copy.
-      const kept = table.refCount > 1 ? table.takenOver() : table;
-      if (kept === table) table.refCount++;
+      const isShared = table.refCount > 1;
+      const kept = isShared ? table.takenOver() : table;
+      const attach = isShared ? null : this.to.detach(variable);
       try {
         assign(value);
       } catch (error) {
-        if (kept === table) table.refCount--;
-        else kept.free();
+        if (attach === null) kept.free();
+        else attach();
         throw error;
       }
-      if (kept === table) table.refCount = 1;
       if (this.tables.size === 0) queueMicrotask(() => this.to.later());
       this.tables.set(variable, kept);
     });

@@ -84,6 +84,7 @@ export class DevicesBackend implements Devices, Tables {
     this.bags = new IdReader(derived.reader, machine.exchange);
     this.assigned = new AssignedTables({
       tableOf: (variable) => this.deviceTable(variable),
+      detach: ({ dataId }) => tensors.detach(dataId),
       check: () => machine.form.checkWrites(),
       later: () => this.assignedLater(),
     });

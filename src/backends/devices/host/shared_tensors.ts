@@ -122,6 +122,20 @@ export class DeviceTensors {
     return dataId;
   }
 
+  /** Takes the table from a data id, which may be disposed or collected then. Returns what puts it back. */
+  detach(dataId: tf.DataId): () => void {
+    const table = this.byDataId.get(dataId);
+    if (table === undefined) return () => undefined;
+    this.byDataId.delete(dataId);
+    this.collected.unregister(table);
+    this.count--;
+    return () => {
+      this.byDataId.set(dataId, table);
+      this.collected.register(dataId, table, table);
+      this.count++;
+    };
+  }
+
   /** One reference less; frees the table with the last one, or at once when `force`. */
   drop(dataId: tf.DataId, force: boolean): boolean {
     const table = this.byDataId.get(dataId);

@@ -1,5 +1,7 @@
 // runner: servers
 /** How many calls steps make, what reconnecting leaves, and tables that have to move whole. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { loadAddon } from '../../../../src/backends/native/addon.js';
@@ -77,6 +79,36 @@ describe('Calls of a client', () => {
       const { sessions, groups } = loadAddon().sessionInfo();
       expect(sessions).toBe(before.sessions);
       expect(groups).toBeLessThanOrEqual(before.groups);
+      made.dispose();
+    });
+  }, 60_000);
+
+  it('find tables that were assigned to, whatever was collected since', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    await withCluster(servers, {}, async () => {
+      const made = tables(1, adagrad(), { rowSliceThreshold: 1 });
+      const { numTensors, numDataBuffers } = tf.memory();
+      for (let value = 1; value <= 4; value++) {
+        tf.tidy(() => (made.layer.weights[0]!.read() as tf.Variable).assign(tf.fill([8, 4], value)));
+        const read = (): Float32Array => tf.tidy(() => made.layer.getWeights()[0]!.dataSync<'float32'>());
+        const look = (): Float32Array => {
+          return tf.tidy(() =>
+            (made.layer.apply([tf.tensor2d([[1]], [1, 1], 'int32')]) as tf.Tensor[])[0]!.dataSync<'float32'>(),
+          );
+        };
+        expect(new Set(look())).toEqual(new Set([value]));
+        // What a task has seen is not collected within it, and finalizers run between tasks.
+        for (let i = 0; i < 3; i++) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          collect();
+        }
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        expect(new Set(look())).toEqual(new Set([value]));
+        expect(new Set(read())).toEqual(new Set([value]));
+      }
+      expect(tf.memory().numTensors).toBe(numTensors);
+      expect(tf.memory().numDataBuffers).toBe(numDataBuffers);
       made.dispose();
     });
   }, 60_000);
