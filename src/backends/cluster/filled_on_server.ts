@@ -26,7 +26,8 @@ export class FilledOnServer implements VariableValues {
 
   *fill(variable: ServerVariable, part: FilledPart, fill: Fill, isOnce: boolean): CallGroups {
     const blocks = blocksOf(variable);
-    if (isOnce || blocks.length < 2) return yield [this.whole(variable, part, fill, isOnce)];
+    if (blocks.length < 2) return yield [this.whole(variable, part, fill, isOnce)];
+    if (isOnce) return yield* this.once(variable, part, fill);
     yield [this.zeros(variable)];
     if (fill.kind === 'constant' && Object.is(fill.value, 0)) return;
     for (const { first, count } of blocks) {
@@ -34,6 +35,29 @@ export class FilledOnServer implements VariableValues {
         this.block(variable, { ...part, firstRow: part.firstRow + part.rowStep * first, rows: count }, fill, first),
       ];
     }
+  }
+
+  /** Under a name that nobody else knows first, as no call is to take longer than it may; several clients may be at it. */
+  private *once(variable: ServerVariable, part: FilledPart, fill: Fill): CallGroups {
+    const { node: n, name, rows, columns } = variable;
+    const draft = this.session.graph.once(`draft of ${n}`, (m) => [
+      node(m, 'VarHandleOp', [], {
+        container: attribute.text(this.container),
+        shared_name: attribute.text(`${name}~${globalThis.crypto.randomUUID()}`),
+        dtype: attribute.type(FLOAT),
+        shape: attribute.shape([rows, columns]),
+      }),
+      constant(`${m}/shape`, INT32, [2], Int32Array.of(rows, columns)),
+      ...madeOnce(variable, this.container, m, (made, shape) => [
+        node(made, 'ReadVariableOp', [m, `^${made}/is`], OF_FLOATS),
+        node(`${made}/is`, 'Identity', [shape], { T: attribute.type(INT32) }),
+      ]),
+      node(`${m}/destroy`, 'DestroyResourceOp', [m, `^${m}/once`], { ignore_lookup_error: attribute.flag(true) }),
+    ]);
+    yield* this.fill({ ...variable, node: draft }, part, fill, false);
+    const call = new ServerCall();
+    call.target(`${draft}/destroy`);
+    yield [call];
   }
 
   private whole(variable: ServerVariable, part: FilledPart, fill: Fill, isOnce: boolean): ServerCall {
@@ -46,9 +70,9 @@ export class FilledOnServer implements VariableValues {
         FEEDS.map(([feed]) => `${m}/${feed}`),
       ),
       node(m, 'AssignVariableOp', [n, `${m}/values`], OF_FLOATS),
-      ...madeOnce(variable, this.container, m, (name, shape) =>
+      ...madeOnce(variable, this.container, m, (name, shape) => [
         node(name, 'EmbeddingFill', [shape, ...FEEDS.slice(1).map(([feed]) => `${m}/${feed}`)]),
-      ),
+      ]),
     ]);
     const call = new ServerCall();
     feedFill(call, filled, [rows, columns], part, fill);

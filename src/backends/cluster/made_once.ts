@@ -3,12 +3,15 @@ import type { NodeMessage } from '../../base/protobuf/graph_messages.js';
 import { attribute, INT32, node, OF_FLOATS } from './server_graph.js';
 import type { ServerVariable } from './variables.js';
 
-/** `values`: the node that makes values of a shape, `m/shape`, which comes from the place it is given; target `m/once`. */
+/**
+ * `values`: the nodes that make values of a shape, `m/shape`, which comes from the place they are given; the first is
+ * called as they are told. Target `m/once`.
+ */
 export function madeOnce(
   { node: n, name }: ServerVariable,
   container: string,
   m: string,
-  values: (name: string, shape: string) => NodeMessage,
+  values: (name: string, shape: string) => readonly NodeMessage[],
 ): NodeMessage[] {
   const shape = { T: attribute.type(INT32) };
   return [
@@ -19,7 +22,7 @@ export function madeOnce(
     node(`${m}/lock`, 'MutexLock', [`${m}/mutex`]),
     node(`${m}/there`, 'VarIsInitializedOp', [n, `^${m}/lock`]),
     node(`${m}/branch`, 'Switch', [`${m}/shape`, `${m}/there`], shape),
-    values(`${m}/new`, `${m}/branch`),
+    ...values(`${m}/new`, `${m}/branch`),
     node(`${m}/assign`, 'AssignVariableOp', [n, `${m}/new`], OF_FLOATS),
     node(`${m}/made`, 'Identity', [`${m}/branch`, `^${m}/assign`], shape),
     node(`${m}/either`, 'Merge', [`${m}/made`, `${m}/branch:1`], { ...shape, N: attribute.int(2) }),

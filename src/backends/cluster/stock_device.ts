@@ -105,7 +105,7 @@ export class FilledFromHere implements VariableValues {
       placeholder(`${name}/value`, FLOAT),
       filled(`${name}/values`, `${name}/shape`, name),
       node(name, 'AssignVariableOp', [n, `${name}/values`], OF_FLOATS),
-      ...madeOnce(variable, this.container, name, (of, shape) => filled(of, shape, name)),
+      ...madeOnce(variable, this.container, name, (of, shape) => [filled(of, shape, name)]),
     ]);
     const call = new ServerCall();
     call.feed(`${m}/value`, Float32Array.of(value), []);

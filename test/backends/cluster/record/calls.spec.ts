@@ -83,6 +83,33 @@ describe('Calls of a client', () => {
     });
   }, 60_000);
 
+  it('make slots of more than a block in several, once for all clients, where steps change them', async () => {
+    await withCluster(servers.slice(0, 1), {}, () => {
+      const [rows, width] = [300_000, 64]; // 77 MB
+      const fresh = emb.train.adagrad({ learningRate: 1, initialAccumulatorValue: 0.25 });
+      const embeddings = [{ name: 'large', inputDim: rows, outputDim: width, combiner: 'sum' as const }];
+      const embeddingsInitializer = tf.initializers.zeros();
+      const layer = emb.layers.distributedEmbedding({
+        name: 'large',
+        embeddings: [{ ...embeddings[0]!, embeddingsInitializer }],
+      });
+      layer.build([[null, 1]]);
+      const look = (): tf.Tensor => (layer.apply([tf.tensor2d([[0], [rows - 1]], [2, 1], 'int32')]) as tf.Tensor[])[0]!;
+      const step = (): void => tf.tidy(() => void fresh.minimize(() => look().sum().neg().asScalar()));
+      const calls = (): number => emb.cluster().counters().servers[0]!.calls;
+      step();
+      const made = calls();
+      step();
+      const both = 1 / Math.sqrt(1.25) + 1 / Math.sqrt(2.25);
+      const found = tf.tidy(() => look().dataSync<'float32'>());
+      expect(found.every((value) => Math.abs(value - both) < 1e-6)).toBeTrue();
+      // Zeros, two blocks and the end of it, beside those of a step.
+      expect(made).toBeGreaterThanOrEqual(4 + calls() - made);
+      layer.dispose();
+      fresh.dispose();
+    });
+  }, 60_000);
+
   it('find tables that were assigned to, whatever was collected since', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
