@@ -30,6 +30,6 @@ export function resolve(specifier, context, next) {
 
 /** @type {import('node:module').LoadHook} */
 export async function load(url, context, next) {
-  if (!url.startsWith('file:') || !/\.ts(\?|$)/.test(url)) return next(url, context);
+  if (!url.startsWith('file:') || !/\.m?ts(\?|$)/.test(url)) return next(url, context);
   return { format: 'module', source: await compiled(fileURLToPath(url)), shortCircuit: true };
 }

@@ -5,6 +5,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { WITH_SOURCES } from '../../helpers/programs.js';
 import { describeSteps } from '../training.js';
 import { differencesOf } from './predicted.js';
 
@@ -34,7 +35,7 @@ describeSteps('Captured predictions of drawn models', () => {
     it(
       `have them on processors ${title}`,
       async () => {
-        const args = ['--import', 'tsx', PROGRAM, String(Math.ceil(MODELS / 2)), String(SEED)];
+        const args = [...WITH_SOURCES, PROGRAM, String(Math.ceil(MODELS / 2)), String(SEED)];
         const env = { ...process.env, ...environment };
         const { stdout } = await promisify(execFile)(process.execPath, args, { env });
         expect(JSON.parse(stdout)).toEqual([]);

@@ -4,7 +4,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { WITH_SOURCES } from '../../helpers/programs.js';
 import type { Python } from '../../backends/tensorflow/python_tensorflow.js';
 
 export interface TestFiles {
@@ -71,7 +70,8 @@ async function runProcess(
 ): Promise<{ lines: Line[]; problem: string | null }> {
   const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
   const results = join(folder, 'results.jsonl');
-  const command = [process.execPath, ...WITH_SOURCES, PACKAGE];
+  // Parts of tfjs-converter that it calls name each other without `.js`, which tsx alone resolves.
+  const command = [process.execPath, '--import', 'tsx', PACKAGE];
   try {
     const options = JSON.stringify({ ...run, command, cwd: ROOT, results });
     const child = spawn(process.platform === 'win32' ? 'python' : 'python3', [PROGRAM, options], {

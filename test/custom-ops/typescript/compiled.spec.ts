@@ -40,6 +40,15 @@ describe('programs in TypeScript', () => {
     expect(run()).toEqual({ stdout: '2\n', stderr: '' });
   });
 
+  it('run modules of either name', () => {
+    writeFileSync(at('other.mts'), "import { one } from './src/one.js';\nconsole.log(one as number);\n");
+    const register = at('custom-ops', 'typescript', 'register.mjs');
+    const { stdout, stderr } = spawnSync(process.execPath, ['--import', register, at('other.mts')], {
+      encoding: 'utf8',
+    });
+    expect([stdout, stderr]).toEqual(['1\n', '']);
+  });
+
   it('prefer a JavaScript module that is there', () => {
     writeFileSync(at('src', 'one.js'), 'export const one = 3;\n');
     expect(run()).toEqual({ stdout: '3\n', stderr: '' });
