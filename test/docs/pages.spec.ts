@@ -23,6 +23,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'runs this',
   'npm install --ignore-scripts @tensorflow/tfjs @tensorflow/tfjs-node tfjs-embeddings': 'downloads',
   'npm install @tensorflow/tfjs tfjs-embeddings': 'downloads',
+  'npm pack': 'test/package/clone_lines.spec.ts runs it',
+  'npm install @tensorflow/tfjs ../tfjs-embeddings/tfjs-embeddings-0.1.0.tgz':
+    'test/package/clone_lines.spec.ts runs it beside the archive',
   'npx tfjs-embeddings setup': 'downloads: test/custom-ops/setup/program.spec.ts runs it without a network',
   'npm start -- --export ./served/wide_and_deep/1': 'trains: test/models/wide_and_deep/export.spec.ts, on less',
   'docker run --rm -p 8501:8501 -v "$PWD/served/click:/models/click" -e MODEL_NAME=click tensorflow/serving':
