@@ -3,6 +3,7 @@
  * `DistributedEmbedding` on generated uses: N servers give and train what N virtual devices do, to the bit.
  * `CLUSTER_CASES=2000 CLUSTER_SEED=1` runs as many from that seed on.
  */
+import { casesOf } from '../../forms/forms.js';
 import { distributedCase, type DistributedCase } from '../../layers/distributed_embedding/generated_case.js';
 import { runCase, type Moment } from '../../layers/distributed_embedding/run.js';
 import { withCluster } from '../../helpers/servers/cluster.js';
@@ -11,7 +12,7 @@ import { differences } from './differences.js';
 import { expectNoLeakAsync } from '../../helpers/tensors.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
 
-const COUNT = Number(process.env['CLUSTER_CASES'] ?? 200);
+const COUNT = casesOf('CLUSTER_CASES');
 const FIRST = Number(process.env['CLUSTER_SEED'] ?? 1);
 const MOST = 4;
 
