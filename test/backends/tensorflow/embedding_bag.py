@@ -122,9 +122,6 @@ def static_shapes():
             table=unknown, gradient=pooled, values=values, row_splits=splits, weights=tf.ones([7]), **BAG
         )
         note("weightsGradient", weights_gradient)
-        held = ops.embedding_hold(tables=[table, weights_gradient])
-        note("heldTable", held[0])
-        note("heldSlot", held[1])
         note("readRows", ops.embedding_read_rows(table=table, first_row=0, rows=1))
         changed, rows = ops.embedding_changed_rows(table=table, base=table)
         note("changedIds", changed)

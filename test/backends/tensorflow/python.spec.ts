@@ -45,8 +45,6 @@ describe('the op library in Python', () => {
       uniqueIds: [null],
       rowGradients: [null, 5],
       weightsGradient: [7],
-      heldTable: [null, 5],
-      heldSlot: [7],
       readRows: [null, null],
       changedIds: [null],
       changedRows: [null, null],
