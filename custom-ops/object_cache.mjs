@@ -1,18 +1,12 @@
 /** Objects of the C compiler that are kept, so that a build compiles only what changed. */
-import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { firstLine } from './setup/command.mjs';
+import { hashOf, readStamp, writeStamp } from './setup/stamp.mjs';
 import { removeWhole, writeWhole } from './setup/unfinished.mjs';
 
 /** Of the newest use: some builds for Node and TensorFlow, of half a megabyte an object at most. */
 const MOST_KEPT = 400;
-
-const hashOf = (...texts) => {
-  const hash = createHash('sha256');
-  for (const text of texts) hash.update(`${text.length} `).update(text);
-  return hash.digest('hex').slice(0, 32);
-};
 
 /**
  * Objects in `folder`. An object is known by its command, by what the compiler says of its version, and by the contents of
@@ -33,7 +27,7 @@ export class ObjectCache {
   async make([command, ...args], object, run) {
     const key = hashOf(this.#version(command), ...[command, ...args].map((each) => this.#unrooted(each, object)));
     const list = join(this.#folder, `${key}.json`);
-    const kept = this.#objectOf(key, filesIn(list));
+    const kept = this.#objectOf(key, readStamp(list));
     if (kept !== null && copied(kept, object)) return '';
     const dependencies = `${object}.d`;
     const said = await run([command, ...args, '-MMD', '-MF', dependencies]);
@@ -42,7 +36,7 @@ export class ObjectCache {
     if (said !== '') return said;
     const own = this.#objectOf(key, files);
     if (own === null) return said;
-    writeWhole(list, JSON.stringify(files));
+    writeStamp(list, files);
     writeWhole(own, readFileSync(object));
     return said;
   }
@@ -54,15 +48,11 @@ export class ObjectCache {
     for (const { path } of old.slice(MOST_KEPT)) removeWhole(path);
   }
 
-  /** Where the object of these sources is; null where one of them cannot be read. */
+  /** Where the object of these sources is; null where they are not known, or one is gone. */
   #objectOf(key, files) {
-    if (files === null) return null;
-    try {
-      const contents = files.map((name) => readFileSync(isAbsolute(name) ? name : join(this.#root, name)));
-      return join(this.#folder, `${hashOf(key, ...files, ...contents)}.o`);
-    } catch {
-      return null;
-    }
+    const paths = (files ?? []).map((name) => resolve(this.#root, name));
+    if (files === null || !paths.every((path) => existsSync(path))) return null;
+    return join(this.#folder, `${hashOf(key, ...files, ...paths.map((path) => ({ path })))}.o`);
   }
 
   #unrooted(text, object = null) {
@@ -72,18 +62,9 @@ export class ObjectCache {
 
   #version(command) {
     if (!this.#versions.has(command)) {
-      const { stdout } = spawnSync(command, ['--version'], { encoding: 'utf8', windowsHide: true });
-      this.#versions.set(command, stdout ?? '');
+      this.#versions.set(command, firstLine(command, ['--version']));
     }
     return this.#versions.get(command);
-  }
-}
-
-function filesIn(list) {
-  try {
-    return JSON.parse(readFileSync(list, 'utf8'));
-  } catch {
-    return null;
   }
 }
 

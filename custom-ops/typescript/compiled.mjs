@@ -40,7 +40,6 @@ async function compile(source, path) {
     loader: 'ts',
     format: 'esm',
     target: 'es2022',
-    keepNames: false,
     sourcefile: path,
     sourcemap: 'inline',
     sourcesContent: false,
