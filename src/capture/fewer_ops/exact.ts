@@ -69,7 +69,7 @@ class Draws {
   }
 }
 
-const sizeOf = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
+const sizeOf = (shape: readonly number[]): number => tf.util.sizeFromShape([...shape]);
 
 function bitsBy(run: (given: Run) => Int32Array): Int32Array {
   const { binding } = asNodeBackend(tf.backend());

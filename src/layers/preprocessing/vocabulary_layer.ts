@@ -93,12 +93,11 @@ export class VocabularyLayer extends tf.layers.Layer {
     const outputMode = this.#mode === 'tfIdf' ? 'tfIdf' : 'int';
     const settings = { maxTokens, numOovIndices, maskToken, oovToken, vocabulary, outputMode, idfWeights } as const;
     this.#lookup = new IntegerLookup<OutputModeInput, false>(settings);
-    this.#ids = new IntegerLookup({
-      numOovIndices,
-      maskToken,
-      oovToken,
-      vocabulary: this.#lookup.getVocabulary(false),
-    });
+    // A lookup with factors gives vectors, any other one ids.
+    this.#ids =
+      this.#mode === 'tfIdf'
+        ? new IntegerLookup({ numOovIndices, maskToken, oovToken, vocabulary: this.#lookup.getVocabulary(false) })
+        : (this.#lookup as IntegerLookup);
     this.#depth = this.#isPadded ? maxTokens! : this.#lookup.vocabularySize();
   }
 
