@@ -83,8 +83,7 @@ function runWith(folder: string): Promise<number> {
 }
 
 /** Spec files for what changed since a revision, and for it alone; says for which, and what there is no time for. */
-function pickChanged(word: string | null): readonly SpecFile[] {
-  const revision = word !== null && isRevision(ROOT, word) ? word : null;
+function pickChanged(revision: string | null): readonly SpecFile[] {
   const { since, files } = changedFiles(ROOT, revision);
   const { files: shortForm } = inForm(specFiles(), true);
   const graph = ImportGraph.of(ROOT);
@@ -107,8 +106,10 @@ async function main(args: readonly string[]): Promise<number> {
   const isLong = args.includes(LONG);
   takeForm(isLong);
   const words = args.filter((arg) => arg !== LONG);
-  const changed = words[0] === CHANGED ? pickChanged(words[1] ?? null) : null;
-  const patterns = changed === null ? words : words.slice(words.length > 1 && isRevision(ROOT, words[1]!) ? 2 : 1);
+  const isChanged = words[0] === CHANGED;
+  const revision = isChanged && words[1] !== undefined && isRevision(ROOT, words[1]) ? words[1] : null;
+  const changed = isChanged ? pickChanged(revision) : null;
+  const patterns = words.slice((isChanged ? 1 : 0) + (revision === null ? 0 : 1));
   const folder = tfjsFolder();
   if (folder !== null && process.env[USED] !== folder) return runWith(folder);
   const reporter = new SpecReporter((text) => process.stdout.write(text));

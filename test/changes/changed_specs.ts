@@ -45,7 +45,7 @@ const stem = (path: string): string => basename(path, extname(path)).replace(/\.
 /** How far a spec file is from a change; Infinity where nothing says that it has to do with it. */
 function distanceOf(spec: string, changed: string, importers: ReadonlyMap<string, number>): number {
   const imports = importers.get(spec);
-  const near = nearness(changed.replace(/^(custom-ops|models|docs)\//, '$1/'), spec);
+  const near = nearness(changed, spec);
   if (imports !== undefined) return imports / (1 + near) ** 2;
   const isOfKernels =
     /^custom-ops\/(kernels|hosts)\//.test(changed) && /^test\/backends\/(native|wasm|tensorflow)\//.test(spec);
