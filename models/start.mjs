@@ -5,10 +5,10 @@
  *
  * Options come first, as set-up takes a minute where nothing is installed; so this needs Node alone.
  */
-import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { makeParts } from '../custom-ops/setup/program.mjs';
 import { tableOf } from '../custom-ops/setup/table.mjs';
+import { runTypescript } from '../custom-ops/typescript/run.mjs';
 import { optionsIn } from './command_line.mjs';
 import { CLUSTER, EMULATOR } from './device_options.mjs';
 import * as demo from './demo/options.mjs';
@@ -20,8 +20,6 @@ import * as synthetic from './synthetic/options.mjs';
 import * as tpuEmbedding from './tpu_embedding/options.mjs';
 import * as twoTower from './two_tower/options.mjs';
 import * as wideAndDeep from './wide_and_deep/options.mjs';
-
-const TYPESCRIPT = new URL('../custom-ops/typescript/register.mjs', import.meta.url).href;
 
 /** @type {ReadonlyMap<string, import('./command_line.mjs').CommandLine<unknown>>} */
 const MODELS = new Map(
@@ -80,24 +78,6 @@ async function setUpFor(asked) {
   return rows.every(({ name, state }) => name !== 'dependencies' || state !== 'missing');
 }
 
-/**
- * Runs the model's program; resolves to its exit code. What would end this process goes on to it.
- * @param {string} name
- * @param {readonly string[]} args
- * @returns {Promise<number>}
- */
-function run(name, args) {
-  const main = fileURLToPath(new URL(`./${name}/main.ts`, import.meta.url));
-  const child = spawn(process.execPath, ['--import', TYPESCRIPT, main, ...args], { stdio: 'inherit' });
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    process.on(signal, () => void child.kill(signal));
-  }
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('exit', (code) => resolve(code ?? 1));
-  });
-}
-
 const [name = '', ...args] = process.argv.slice(2);
 const program = MODELS.get(name);
 if (program === undefined) {
@@ -105,5 +85,8 @@ if (program === undefined) {
   process.exitCode = 2;
 } else {
   const options = optionsIn(args, program);
-  if (options !== null) process.exitCode = (await setUpFor(/** @type {Asked} */ (options))) ? await run(name, args) : 1;
+  const main = fileURLToPath(new URL(`./${name}/main.ts`, import.meta.url));
+  if (options !== null) {
+    process.exitCode = (await setUpFor(/** @type {Asked} */ (options))) ? await runTypescript(main, args) : 1;
+  }
 }

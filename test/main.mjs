@@ -3,13 +3,12 @@
  * `npm test`: sets up and runs the specs, see run.ts. Needs Node alone. With --changed nothing is bundled, which takes
  * most of a minute after each change of the sources: specs of bundles are left out then.
  */
-import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { PART_NAMES } from '../custom-ops/setup/parts.mjs';
 import { exitCode, makeParts } from '../custom-ops/setup/program.mjs';
 import { tableOf } from '../custom-ops/setup/table.mjs';
+import { runTypescript } from '../custom-ops/typescript/run.mjs';
 
-const REGISTER = new URL('../custom-ops/typescript/register.mjs', import.meta.url).href;
 const RUN = fileURLToPath(new URL('run.ts', import.meta.url));
 
 /**
@@ -23,14 +22,7 @@ async function main(args) {
   if (only === null || rows.some(({ state }) => state !== 'present')) process.stdout.write(`${tableOf(rows)}\n`);
   const code = exitCode(rows, process.env.CI);
   if (code !== 0) return code;
-  const child = spawn(process.execPath, ['--import', REGISTER, RUN, ...args], { stdio: 'inherit' });
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    process.on(signal, () => void child.kill(signal));
-  }
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (status) => resolve(status ?? 1));
-  });
+  return runTypescript(RUN, args);
 }
 
 process.exitCode = await main(process.argv.slice(2));
