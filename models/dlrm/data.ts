@@ -68,6 +68,20 @@ function slice({ labels, numbers, values }: Clicks, from: number, to: number): C
   };
 }
 
+/** Lines in another order. */
+export function inOrder({ labels, numbers, values }: Clicks, order: Int32Array): Clicks {
+  const rowsOf = <T extends Float32Array | Int32Array>(from: T, to: T, width: number): T => {
+    order.forEach((line, at) => to.set(from.subarray(line * width, (line + 1) * width), at * width));
+    return to;
+  };
+  return {
+    count: order.length,
+    labels: rowsOf(labels, new Float32Array(order.length), 1),
+    numbers: rowsOf(numbers, new Float32Array(order.length * NUMBERS), NUMBERS),
+    values: rowsOf(values, new Int32Array(order.length * VALUES), VALUES),
+  };
+}
+
 function makeUp(seed: number): { clicks: Clicks; truth: Float64Array } {
   const random = new Random(seed);
   const effects = (count: number, scale: number): number[] =>

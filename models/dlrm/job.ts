@@ -4,7 +4,8 @@ import * as emb from 'tfjs-embeddings/node';
 import { startBackend } from '../backend.js';
 import { scoresOf } from '../metrics.js';
 import { ProgressBar } from '../progress_bar.js';
-import { NUMBERS, VALUES, readData, type Clicks } from './data.js';
+import { Random } from '../random.js';
+import { NUMBERS, VALUES, inOrder, readData, type Clicks } from './data.js';
 import { buildModel } from './model.js';
 import type { Options } from './options.mjs';
 
@@ -21,7 +22,7 @@ export function rowOf(value: number, n: number, rows: number): number {
   return ((x ^ (x >>> 16)) >>> 0) % rows;
 }
 
-/** What the model takes: numbers, then the ids of each column; missing values have none. */
+/** What the model takes of these lines: numbers, then the ids of each column; missing values have none. */
 function inputsOf({ count, numbers, values }: Clicks, { rows, hotness }: Options): tf.Tensor2D[] {
   const columns = Array.from({ length: VALUES }, (_, column) => {
     const ids = new Int32Array(count * hotness);
@@ -44,15 +45,25 @@ export async function run(options: Options): Promise<void> {
   const { epochs, batch, rows, hotness, dim } = options;
   const steps = epochs * Math.ceil(train.count / batch);
   const bar = new ProgressBar(PROGRESS, steps);
-  const [xs, ys] = [inputsOf(train, options), tf.tensor2d(train.labels, [train.count, 1])];
-  let [done, epoch, seconds] = [0, 0, performance.now()];
-  const callbacks: tf.CustomCallbackArgs = {
-    onEpochBegin: async () => void epoch++,
-    onBatchEnd: async (_, logs) => bar.update(++done, { epoch, epochs, loss: logs!['loss']!.toFixed(4) }),
-  };
-  await model.fit(xs, ys, { batchSize: batch, epochs, verbose: 0, callbacks }).finally(() => bar.stop());
-  seconds = (performance.now() - seconds) / 1000;
-  tf.dispose([xs, ys]);
+  const random = new Random(options.seed);
+  let [done, seconds] = [0, 0];
+  try {
+    for (let epoch = 1; epoch <= epochs; epoch++) {
+      // Drawn here, as tfjs shuffles in an order that no seed repeats.
+      const lines = inOrder(train, random.permutation(train.count));
+      const [xs, ys] = [inputsOf(lines, options), tf.tensor2d(lines.labels, [lines.count, 1])];
+      const callbacks: tf.CustomCallbackArgs = {
+        onBatchEnd: async (_, logs) => bar.update(++done, { epoch, epochs, loss: logs!['loss']!.toFixed(4) }),
+      };
+      const start = performance.now();
+      const args = { batchSize: batch, epochs: 1, shuffle: false, verbose: 0 as const, callbacks };
+      await model.fit(xs, ys, args);
+      seconds += (performance.now() - start) / 1000;
+      tf.dispose([xs, ys]);
+    }
+  } finally {
+    bar.stop();
+  }
   const { captured, reason } = emb.stepInfo(model);
   if (reason !== null) say(`steps ran op by op: ${reason}`);
 

@@ -16,7 +16,7 @@ const OPTIONS = {
   dim: whole(1, 1024, 16, 'columns of the tables (default: 16)'),
   epochs: whole(1, 1000, 1, 'passes over the lines; more than one trains past the best (default: 1)'),
   batch: whole(1, 1_000_000, 256, 'lines per step (default: 256)'),
-  rate: number(0, 1000, 0.003, 'learning rate of Adam (default: 0.003)'),
+  rate: number(0, 1000, 0.005, 'learning rate of Adam (default: 0.005)'),
   backend: RUN.backend,
   seed: RUN.seed,
   json: RUN.json,
