@@ -23,6 +23,9 @@ const INSTRUCTION_SETS = {
   'instance_avx512.c': ['-mavx512f', '-mavx512dq', '-mfma'],
 };
 
+/** Compilers at a time. */
+const LANES = Math.max(2, Math.min(4, availableParallelism()));
+
 /** Runs a program; rejects with what it wrote to standard error. */
 function run(command, args) {
   return new Promise((resolve, reject) => {
@@ -82,7 +85,7 @@ function compileJobs({ cc, cxx, target, flags, napiInclude, tensorflowInclude, f
     ...under(kernels, '.c').map((source) =>
       c(source, ['-I', kernels, ...((x64 && INSTRUCTION_SETS[basename(source)]) || [])]),
     ),
-    ...under(join(hosts, 'node'), '.c').map((source) =>
+    ...(napiInclude === null ? [] : under(join(hosts, 'node'), '.c')).map((source) =>
       c(source, [...withTensorFlow, '-DNAPI_VERSION=8', '-I', napiInclude]),
     ),
     ...(tensorflowInclude ? under(join(hosts, 'tensorflow'), '.cc').map(cc17) : []),
@@ -123,7 +126,7 @@ export async function buildNative({ cc, cxx, napiInclude, tensorflowInclude, out
     mkdirSync(folder, { recursive: true });
     const compilers = { cc: c, cxx: cPlusPlus, target, flags };
     const { jobs, objects } = compileJobs({ ...compilers, napiInclude, tensorflowInclude, folder, cache, log });
-    await runAll(jobs, Math.max(2, Math.min(4, availableParallelism())));
+    await runAll(jobs, LANES);
     const [linker, ...first] = tensorflowInclude ? cPlusPlus : c;
     await run(linker, [...first, ...objects, ...linkFlags(target.platform), ...links, '-o', out]);
     cache?.sweep();
@@ -131,6 +134,21 @@ export async function buildNative({ cc, cxx, napiInclude, tensorflowInclude, out
     rmSync(folder, { recursive: true, force: true });
   }
   return out;
+}
+
+/** Compiles the kernels into `objects`, where a later buildNative with the same compiler finds them; needs no headers. */
+export async function compileKernels({ cc, objects: kept, log }) {
+  const target = { platform: process.platform, arch: process.arch };
+  const folder = unfinished(join(dirname(kept), `objects-${process.pid}`));
+  const compilers = { cc: [cc].flat(), cxx: null, target, flags: [] };
+  try {
+    mkdirSync(folder, { recursive: true });
+    const cache = new ObjectCache(kept, here);
+    const others = { napiInclude: null, tensorflowInclude: null };
+    await runAll(compileJobs({ ...compilers, ...others, folder, cache, log }).jobs, LANES);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function nodeApiHeaders() {

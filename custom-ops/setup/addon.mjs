@@ -10,6 +10,8 @@ import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 import { removeUnfinished, unfinished } from './unfinished.mjs';
 
 const STAMP = `${addon}.json`;
+/** Where compiled objects are kept. */
+const OBJECTS = join(build, 'objects');
 const SOURCES = ['kernels', 'hosts', 'build_native.mjs', 'object_cache.mjs'];
 
 /**
@@ -37,6 +39,18 @@ export async function findAddon({ log, tensorflow, compile: isToCompile = false 
   const why = purpose(wanted?.version ?? null, tensorflow, cxx);
   const make = () => compile({ cc, cxx, headers, wanted, log, why });
   return { state: 'missing', why: existsSync(addon) ? 'out of date' : 'not built', make };
+}
+
+/**
+ * Compiles the kernels while packages are fetched: most of an addon, and they need none. Where they cannot be compiled,
+ * making the addon says why. A package that has the addon prebuilt is not known of yet, so that is done in vain there.
+ */
+export async function beginAddon({ log }) {
+  const cc = compiler('c');
+  if (existsSync(addon) || cc.missing) return;
+  const { compileKernels } = await import('../build_native.mjs');
+  log(`compiling the kernels with ${cc.version}`);
+  await compileKernels({ cc: cc.command, objects: OBJECTS, log }).catch(() => {});
 }
 
 /** The addon of the package of TensorFlow's parts, which is copied to where the one that is built would be. */
@@ -99,7 +113,7 @@ async function compile({ cc, cxx, headers, wanted, log, why }) {
       napiInclude: headers,
       tensorflowInclude: wanted?.include ?? null,
       out,
-      objects: join(build, 'objects'),
+      objects: OBJECTS,
       log,
     });
   } catch (error) {

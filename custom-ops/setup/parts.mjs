@@ -1,5 +1,5 @@
 /** The parts of a set-up, in the order in which they stand on each other. */
-import { findAddon, sweepAddon } from './addon.mjs';
+import { beginAddon, findAddon, sweepAddon } from './addon.mjs';
 import { findBundles, sweepBundles } from './bundles.mjs';
 import { findDeviceWorker, leaveOutDeviceWorker, sweepDeviceWorker } from './device_worker.mjs';
 import { findDependencies, sweepDependencies } from './dependencies.mjs';
@@ -12,14 +12,15 @@ import { findWasm, leaveOutWasm, sweepWasm } from './wasm.mjs';
  * built or missing; `make`, where given, makes the part and returns the new finding. `sweep` removes what making it has
  * left, now or in a set-up that was killed. `after` names the parts that it stands on: others may be made beside it, so
  * that compilers work while TensorFlow is fetched. `leavesInSrc`: what a killed set-up has left of it would count as a
- * source of bundles, so it goes first. `leaveOut` does what sources need where a part is not asked for.
+ * source of bundles, so it goes first. `begin` does what of a part needs no packages, while these are fetched. `leaveOut`
+ * does what sources need where a part is not asked for.
  */
 const PARTS = [
   { name: 'dependencies', find: findDependencies, sweep: sweepDependencies },
   { name: 'TensorFlow', find: findTensorflow, sweep: sweepTensorflow, after: [] },
   { name: 'tfjs-node', find: findTfjsNode, sweep: sweepTfjsNode, after: ['TensorFlow'] },
   // It names the version of TensorFlow, but is compiled after the smaller binding: two cores do not do more at a time.
-  { name: 'addon', find: findAddon, sweep: sweepAddon, after: ['TensorFlow', 'tfjs-node'] },
+  { name: 'addon', begin: beginAddon, find: findAddon, sweep: sweepAddon, after: ['TensorFlow', 'tfjs-node'] },
   { name: 'WebAssembly', find: findWasm, sweep: sweepWasm, leavesInSrc: true, after: [], leaveOut: leaveOutWasm },
   {
     name: 'workers',
@@ -42,17 +43,24 @@ export const PART_NAMES = PARTS.map(({ name }) => name);
 export async function goThroughParts({ log, make, parts = PARTS, wishes = {}, only = null }) {
   const context = { log, ...wishes };
   const [first, ...others] = parts.filter(({ name }) => only === null || only.includes(name));
-  const finding = await findOrMake(first, context, make);
+  const begun = new Map();
+  const begin = () => {
+    for (const { name, begin } of others) if (begin !== undefined) begun.set(name, begin(context));
+  };
+  const finding = await findOrMake(first, context, make, begin);
   if (make) first.sweep?.();
   const rows = [rowOf(first, finding)];
-  if (first.name === 'dependencies' && finding.state === 'missing') return rows; // all others stand on them
+  if (first.name === 'dependencies' && finding.state === 'missing') {
+    await Promise.all(begun.values());
+    return rows; // all others stand on them
+  }
   if (make) for (const { sweep, leavesInSrc } of others) if (leavesInSrc === true) sweep();
   if (make && only !== null) rows.push(...(await leaveOut(parts.filter(({ name }) => !only.includes(name)))));
   const findings = new Map([[first.name, finding]]);
   for (const [i, part] of others.entries()) {
     const after = part.after ?? [first, ...others.slice(0, i)].map(({ name }) => name);
     const before = after.filter((name) => findings.has(name)).map((name) => findings.get(name));
-    findings.set(part.name, findOrMakeAfter(before, part, context, make));
+    findings.set(part.name, findOrMakeAfter([...before, begun.get(part.name)], part, context, make));
   }
   for (const part of others) rows.push(rowOf(part, await findings.get(part.name)));
   // Not before: what one part has left looks like what another one is at.
@@ -74,7 +82,7 @@ async function leaveOut(parts) {
 }
 
 async function findOrMakeAfter(before, part, context, make) {
-  const { tensorflow } = (await Promise.all(before)).find((finding) => finding.tensorflow !== undefined) ?? {};
+  const { tensorflow } = (await Promise.all(before)).find((finding) => finding?.tensorflow !== undefined) ?? {};
   return findOrMake(part, { ...context, tensorflow }, make);
 }
 
@@ -82,10 +90,11 @@ function rowOf({ name }, { state, why, seconds }) {
   return { name, state, why, ...(seconds === undefined ? {} : { seconds }) };
 }
 
-async function findOrMake({ name, find }, context, make) {
+async function findOrMake({ name, find }, context, make, beside = () => {}) {
   try {
     const finding = await find(context);
     if (!make || finding.make === undefined) return finding;
+    beside();
     const begun = performance.now();
     const made = await finding.make();
     const seconds = (performance.now() - begun) / 1000;

@@ -9,6 +9,7 @@ interface Finding {
 interface Part {
   name: string;
   readonly after?: readonly string[];
+  begin?(): Promise<void>;
   sweep?(): void;
   leaveOut?(): Promise<void>;
   find(context: { tensorflow?: { version: string } }): Finding;
@@ -35,6 +36,39 @@ const log = (): void => {};
 describe('the parts of a set-up', () => {
   let goThroughParts: PartsModule['goThroughParts'];
   beforeAll(async () => ({ goThroughParts } = await setUpModule<PartsModule>('parts.mjs')));
+
+  it('begin what needs no packages while these are made, and only then', async () => {
+    const said: string[] = [];
+    const built: Finding = { state: 'built', why: 'now' };
+    const packages = (isThere: boolean, state = 'built'): Part => ({
+      name: 'dependencies',
+      find: () => (isThere ? { state: 'present', why: '' } : { state: 'missing', why: '', make: making(state) }),
+    });
+    const making = (state: string) => async (): Promise<Finding> => {
+      said.push('packages');
+      return { state, why: 'now' };
+    };
+    const compiled: Part = {
+      name: 'compiled',
+      begin: async () => {
+        said.push('begun');
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        said.push('half done');
+      },
+      find: () => ({ state: 'missing', why: '', make: async () => (said.push('made'), built) }),
+    };
+    const other: Part = { name: 'other', after: [], find: () => (said.push('other'), built) };
+    const order = async (first: Part, make = true): Promise<string[]> => {
+      said.length = 0;
+      await goThroughParts({ log, make, parts: [first, { ...compiled, after: [] }, other] });
+      return said;
+    };
+    expect(await order(packages(false))).toEqual(['begun', 'packages', 'other', 'half done', 'made']);
+    expect(await order(packages(true))).toEqual(['other', 'made']);
+    expect(await order(packages(false), false)).toEqual([]);
+    // Nothing goes on behind the back of a set-up that has ended.
+    expect(await order(packages(false, 'missing'))).toEqual(['begun', 'packages', 'half done']);
+  });
 
   it('are made only where they are missing and only when asked', async () => {
     let made = 0;
