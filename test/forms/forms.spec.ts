@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../helpers/project.js';
-import { LONG_FORM, casesOf, inForm, specsLeftOut, type LongForm } from './forms.js';
+import { LONG_FORM, casesOf, inForm, shortFormOf, type LongForm } from './forms.js';
 import { specFiles } from '../runner/spec_files.js';
 
 const file = (name: string) => ({ name, path: `/project/${name}` });
@@ -9,6 +9,7 @@ const FILES = ['test/ids.spec.ts', 'test/slow.spec.ts'].map(file);
 const LIST: LongForm = {
   files: { 'test/slow.spec.ts': 'a minute' },
   specs: { 'test/ids.spec.ts': { names: ['all platforms'], why: 'hours' } },
+  sampled: { 'test/grid.spec.ts': { oneIn: 3, why: 'a grid' } },
   draws: { CASES: { short: 2, long: 20, of: 'ids' } },
 };
 
@@ -19,8 +20,23 @@ describe('forms of the suite', () => {
   });
 
   it('the short one leaves specs out of files that it runs', () => {
-    expect(specsLeftOut('test/ids.spec.ts', LIST)).toEqual(['all platforms']);
-    for (const other of ['test/slow.spec.ts', 'toString']) expect(specsLeftOut(other, LIST)).toEqual([]);
+    const runs = shortFormOf('test/ids.spec.ts', LIST);
+    expect([runs('ids of all platforms', 0), runs('ids of this platform', 1)]).toEqual([false, true]);
+    for (const other of ['test/slow.spec.ts', 'toString']) {
+      expect(shortFormOf(other, LIST)('ids of all platforms', 7)).toBeTrue();
+    }
+  });
+
+  it('the short one runs one in some specs of a grid, in every row and column of it', () => {
+    const runs = shortFormOf('test/grid.spec.ts', LIST);
+    for (const width of [2, 3, 4, 5, 6, 8, 12, 13]) {
+      const places = Array.from({ length: 30 * width }, (_, place) => place).filter((place) => runs('a spec', place));
+      expect(places.length).toBe(10 * width);
+      expect(new Set(places.map((place) => place % width)).size)
+        .withContext(`${width} columns`)
+        .toBe(width);
+    }
+    expect(Array.from({ length: 9 }, (_, place) => runs('a spec', place)).filter(Boolean).length).toBe(3);
   });
 
   it('draw as many cases as their line says, or as the environment does', () => {
@@ -57,6 +73,19 @@ describe('forms of the suite', () => {
           .slice(-2);
         expect(text).withContext(`${file}: ${name}`).toContain(longest!);
       }
+    }
+  });
+
+  it('have samples of files that the short one runs, with reasons', () => {
+    const names = new Set(specFiles().map(({ name }) => name));
+    for (const [file, { oneIn, why }] of Object.entries(LONG_FORM.sampled)) {
+      expect(names.has(file) && !Object.hasOwn(LONG_FORM.files, file))
+        .withContext(file)
+        .toBeTrue();
+      expect(Number.isInteger(oneIn) && oneIn > 1)
+        .withContext(file)
+        .toBeTrue();
+      expect(why.length).withContext(file).toBeGreaterThan(10);
     }
   });
 

@@ -10,6 +10,8 @@ export interface LongForm {
   readonly files: Readonly<Record<string, string>>;
   /** Specs that it leaves out of other files, by a part of their names; why, and what it runs of the kind. */
   readonly specs: Readonly<Record<string, { readonly names: readonly string[]; readonly why: string }>>;
+  /** Files with many specs of a kind, of which it runs one in so many; why. */
+  readonly sampled: Readonly<Record<string, { readonly oneIn: number; readonly why: string }>>;
   /** Sizes of specs that draw cases, by the environment variable that gives another size. */
   readonly draws: Readonly<Record<string, { readonly short: number; readonly long: number; readonly of: string }>>;
 }
@@ -29,9 +31,23 @@ export function inForm(
   return { files: kept, leftOut: files.length - kept.length };
 }
 
-/** Parts of the names of specs of a file that the short form leaves out. */
-export function specsLeftOut(file: string, { specs }: Pick<LongForm, 'specs'> = LONG_FORM): readonly string[] {
-  return Object.hasOwn(specs, file) ? specs[file]!.names : [];
+/** A whole number that looks drawn (the last steps of MurmurHash3). */
+function drawn(place: number): number {
+  let x = Math.imul(place ^ (place >>> 16) ^ 0x9e3779b9, 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
+  return (x ^ (x >>> 16)) >>> 0;
+}
+
+/** Whether the short form runs a spec of this file, by its name and by how many are before it. */
+export function shortFormOf(
+  file: string,
+  { specs, sampled }: Pick<LongForm, 'specs' | 'sampled'> = LONG_FORM,
+): (name: string, place: number) => boolean {
+  const leftOut = Object.hasOwn(specs, file) ? specs[file]!.names : [];
+  const oneIn = Object.hasOwn(sampled, file) ? sampled[file]!.oneIn : 1;
+  // One of each group of neighbours, drawn, so that no loop that makes the specs keeps in step with them.
+  const isSampled = (place: number): boolean => place % oneIn === drawn(Math.floor(place / oneIn)) % oneIn;
+  return (name, place) => isSampled(place) && !leftOut.some((text) => name.includes(text));
 }
 
 /** Makes this process, and those that it starts, draw as many cases as the form has. */

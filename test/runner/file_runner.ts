@@ -1,6 +1,6 @@
 /** Runs spec files in this process, one after the other, each as a jasmine run of its own. */
 import { pathToFileURL } from 'node:url';
-import { specsLeftOut } from '../forms/forms.js';
+import { shortFormOf } from '../forms/forms.js';
 import { expectWholeErrors, startJasmine, type Jasmine } from './jasmine.js';
 import type { Result, Task, Tell } from './messages.js';
 import { SeededRandom } from './seeded_random.js';
@@ -58,11 +58,14 @@ export class FileRunner {
 
   #filterOf(file: string): (spec: { getFullName(): string }) => boolean {
     const { texts, isShort } = this.task;
-    const leftOut = isShort ? specsLeftOut(file) : [];
+    const isInForm = isShort ? shortFormOf(file) : () => true;
+    // Jasmine may ask again.
+    const places = new Map<object, number>();
     return (spec) => {
       const name = spec.getFullName();
+      if (!places.has(spec)) places.set(spec, places.size);
       const isAsked = texts.length === 0 || texts.some((text) => name.includes(text));
-      return isAsked && !leftOut.some((text) => name.includes(text));
+      return isAsked && isInForm(name, places.get(spec)!);
     };
   }
 

@@ -80,10 +80,13 @@ describe('runInPool', () => {
 
   it('runs files with servers where nobody else is on loopback, as far as the system allows it', async () => {
     const text = '// runner: servers\n';
-    const files = [file('network here'), file('network 1', text), file('network 2', text), file('network again')];
+    const files = [file('network here'), file('network 1', text), file('network again'), file('network 2', text)];
     const heard = await run(files, { processes: 1 });
-    const [here, first, second, again] = files.map(({ name }) => processOf(heard, name));
+    const [here, first, again, second] = files.map(({ name }) => processOf(heard, name));
     expect(second).toBe(first);
+    // Files of one kind follow each other: a process for each change would load the package each time.
+    const order = heard.filter(({ message }) => message.kind === 'taken').map((each) => each.file);
+    expect(order).toEqual(['network here', 'network again', 'network 1', 'network 2']);
     // Without such files a process goes on; where there are no networks these are ids of processes.
     expect(first).not.toBe(here);
     if (!hasOwnNetworks()) return;

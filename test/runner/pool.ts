@@ -43,9 +43,8 @@ class Lane {
    * Runs a file, in the process of the file before unless that ended or is in another network. A process that dies is a
    * failure of this file.
    */
-  run(file: SpecFile): Promise<void> {
-    const isForServers = needsOf(file).has('servers');
-    if (isForServers !== this.#isForServers) this.end();
+  run(file: SpecFile, isForServers: boolean): Promise<void> {
+    if (this.needsAnother(isForServers)) this.end();
     this.#isForServers = isForServers;
     const child = (this.#child ??= this.#start());
     const { hear, silence } = this.options;
@@ -85,6 +84,11 @@ class Lane {
         if (error !== null) endAll(child); // it is gone, and says so by `close`
       });
     });
+  }
+
+  /** Whether the file needs another process than the one that is there. */
+  needsAnother(isForServers: boolean): boolean {
+    return this.#child !== null && this.#isForServers !== isForServers;
   }
 
   end(): void {
@@ -129,22 +133,28 @@ export async function runInPool(options: PoolOptions): Promise<void> {
   const lanes = Array.from({ length: processes }, () => new Lane(options));
   const endLanes = (): void => lanes.forEach((lane) => lane.end());
   process.once('exit', endLanes);
-  const take = async (): Promise<SpecFile | undefined> => {
+  const isForServers = (file: SpecFile): boolean => needs.get(file)!.has('servers');
+  const take = async (lane: Lane): Promise<SpecFile | undefined> => {
     if (queue.length === 0) return undefined;
-    const at = queue.findIndex((file) => ![...needs.get(file)!].some((need) => pending.has(need)));
+    const isReady = (file: SpecFile): boolean => ![...needs.get(file)!].some((need) => pending.has(need));
+    // A lane stays with files of its process: another one loads the package anew.
+    const of = queue.findIndex((file) => isReady(file) && !lane.needsAnother(isForServers(file)));
+    const at = of >= 0 ? of : queue.findIndex(isReady);
     if (at >= 0) return queue.splice(at, 1)[0];
     await Promise.race(pending.values());
-    return take();
+    return take(lane);
   };
   try {
     await Promise.all(
       lanes.map(async (lane) => {
-        for (let file = await take(); file !== undefined; file = await take()) await lane.run(file);
+        for (let file = await take(lane); file !== undefined; file = await take(lane)) {
+          await lane.run(file, isForServers(file));
+        }
       }),
     );
     await Promise.all(pending.values());
     lanes.slice(1).forEach((lane) => lane.end());
-    for (const file of alone) await lanes[0]!.run(file);
+    for (const file of alone) await lanes[0]!.run(file, isForServers(file));
   } finally {
     process.off('exit', endLanes);
     endLanes();

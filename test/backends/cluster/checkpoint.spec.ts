@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { casesOf } from '../../forms/forms.js';
 import { newClusterName, withCluster } from '../../helpers/servers/cluster.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';
 import { CheckpointModel, CUTS, type Cut } from './checkpoint_model.js';
 
 const ALL_CUTS = Object.keys(CUTS) as Cut[];
+/** Under which each checkpoint is restored on each number of servers. */
+const PLANS = casesOf('CHECKPOINT_PLANS');
 
 describe('A checkpoint of a cluster', () => {
   let servers: ServerProcess[] = [];
@@ -52,7 +55,10 @@ describe('A checkpoint of a cluster', () => {
         const files = readdirSync(folder).filter((name) => name.startsWith(`${cut}-${optimizer}`));
         expect(files.some((name) => name.endsWith('_temp'))).toBeFalse();
         for (const count of [1, 2, 3]) {
-          for (const other of ALL_CUTS) {
+          // Others with each cut and number of servers.
+          const first = ALL_CUTS.indexOf(cut) + count;
+          for (let i = 0; i < PLANS; i++) {
+            const other = ALL_CUTS[(first + i) % ALL_CUTS.length]!;
             await on(count, async () => {
               const model = new CheckpointModel(other, optimizer);
               await model.train(7, 8, 9); // so many steps, of another kind

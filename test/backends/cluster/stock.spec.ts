@@ -9,6 +9,7 @@ import { distributedCase } from '../../layers/distributed_embedding/generated_ca
 import { runCase } from '../../layers/distributed_embedding/run.js';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from '../tensorflow/python_tensorflow.js';
 import { skipOrFail } from '../../helpers/backends.js';
+import { casesOf } from '../../forms/forms.js';
 import { newClusterName, withCluster } from '../../helpers/servers/cluster.js';
 import { freePort, ServerProcess } from '../../helpers/servers/server_process.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
@@ -17,6 +18,8 @@ import { commonTable, stepUp } from './common_table.js';
 import { differences } from './differences.js';
 
 const SCRIPT = fileURLToPath(new URL('../../helpers/servers/stock_server.py', import.meta.url));
+
+const SEEDS = casesOf('STOCK_CASES');
 
 describe('A cluster of servers in Python', () => {
   let python: Python | string;
@@ -53,7 +56,7 @@ describe('A cluster of servers in Python', () => {
   ] as const) {
     it(`trains what two virtual devices do: ${kind}`, async () => {
       spyOn(console, 'warn');
-      for (let seed = 1; seed <= 20; seed++) {
+      for (let seed = 1; seed <= SEEDS; seed++) {
         const example = distributedCase(seed);
         const expected = await withTpuEmulator({ chips: 2 }, () => runCase(example));
         const actual = await withCluster(servers[kind], {}, () => expectNoLeakAsync(() => runCase(example)));

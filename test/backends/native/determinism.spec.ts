@@ -5,6 +5,7 @@ import { referenceKernels } from '../../../src/backends/reference/reference_kern
 import { WEIGHING } from '../../../src/base/types.js';
 import { UPDATE_NAMES } from '../../../src/rules/rules.js';
 import { packRows } from '../../../src/backends/packed/rows.js';
+import { casesOf } from '../../forms/forms.js';
 import { packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { Random } from '../../helpers/random.js';
 import { expectClose } from '../../helpers/tensors.js';
@@ -28,6 +29,8 @@ function largeBatch(seed: number, batch: number, rows: number, weighted: boolean
   return { bags: { values, rowSplits, weights }, gradientOf: (dim) => random.floats(batch * dim) };
 }
 
+/** Settings of each rule. */
+const SETTINGS = [...Array(casesOf('THREAD_CASES')).keys()];
 const OPTIONS: readonly BagOptions[] = WEIGHING.map((combiner) => ({ combiner, outOfRange: 'error', maxNorm: 0 }));
 
 describe('native kernels', () => {
@@ -79,7 +82,7 @@ describe('native kernels', () => {
       const gradient = gradientOf(dim);
       UPDATE_NAMES.forEach((optimizer, i) => {
         if (rows === 1_000_000 && optimizer !== 'adagrad') return;
-        for (const seed of rows === 1_000_000 ? [1] : [i, i + 6, i + 12]) {
+        for (const seed of rows === 1_000_000 ? [1] : SETTINGS.map((each) => i + 6 * each)) {
           const hyper = packedHyperCase(optimizer, seed % 6 === 0 ? seed + 1 : seed); // seed 6 k has no extras
           expectSame(`${optimizer} ${seed}`, () => {
             const mine = { ...table, data: table.data.slice() };

@@ -7,7 +7,7 @@ import { skipOrFail } from '../../helpers/backends.js';
 import { GpuPage } from '../../browser/gpu_page.js';
 import type { WebglProgram } from './webgl_program.js';
 
-const CASES = Number(process.env['GPU_CASES'] ?? 24);
+const CASES = casesOf('GPU_CASES');
 const FIRST = Number(process.env['GPU_SEED'] ?? 1);
 const STEPS = Number(process.env['GPU_STEPS'] ?? 200);
 const MODELS = casesOf('GPU_MODELS');

@@ -7,7 +7,7 @@ import { skipOrFail } from '../../helpers/backends.js';
 import { GpuPage } from '../../browser/gpu_page.js';
 import type { WebgpuProgram } from './webgpu_program.js';
 
-const CASES = Number(process.env['GPU_CASES'] ?? 48);
+const CASES = casesOf('GPU_CASES');
 const FIRST = Number(process.env['GPU_SEED'] ?? 1);
 const STEPS = Number(process.env['GPU_STEPS'] ?? 300);
 const MODELS = casesOf('GPU_MODELS');
