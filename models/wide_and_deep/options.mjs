@@ -21,7 +21,7 @@ const JOB = {
   separator: text('TEXT', '|', 'between the values of one cell (default: |)'),
   backend: oneOf(BACKENDS, null, ' (default: tensorflow where it is there, else cpu)'),
   api: oneOf(APIS, 'distributed', API_HELP),
-  epochs: whole(1, 100_000, 10, 'passes over the training rows (default: 10)'),
+  epochs: whole(1, 100_000, 7, 'passes over the training rows (default: 7)'),
   batch: whole(1, 1_000_000, 512, 'rows per step (default: 512)'),
   seed: RUN.seed,
   save: outputFolder('where to keep the model (default: a temporary folder, removed at the end)'),
