@@ -66,7 +66,7 @@ describe('forms of the suite', () => {
       expect(names.length).withContext(file).toBeGreaterThan(0);
       expect(why.length).withContext(file).toBeGreaterThan(10);
       // Names are made of the words of the file; what a loop puts in is not told here.
-      for (const name of names.filter((each) => !each.startsWith(': '))) {
+      for (const name of names.filter((each) => !/^[:[(]/.test(each))) {
         const [, longest] = name
           .split(' ')
           .sort((a, b) => a.length - b.length)
