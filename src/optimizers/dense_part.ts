@@ -354,7 +354,17 @@ export class DensePart {
   missing(names: readonly string[]): string[] {
     const mine = names.filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
     if (mine.length === 0 || !this.#isDefault) return [];
+    this.#goOnWithStock(mine);
     return missingOf(this.optimizer, mine).map((name) => `${PREFIX}${name}`);
+  }
+
+  /** Files of 0.1.0 hold the state of stock Adam also where the rule steps dense variables now: it goes on with that. */
+  #goOnWithStock(names: readonly string[]): void {
+    if (!this.#isDefault || this.name !== 'adam' || !POWERS.some((power) => names.includes(power))) return;
+    if (!(this.optimizer instanceof RuleOptimizer)) return;
+    const { beta1, beta2, epsilon } = this.settings;
+    this.optimizer.dispose();
+    this.#optimizer = tf.train.adam(this.#rate, beta1, beta2, epsilon);
   }
 
   /** Takes what `save` gave, as far as it is its own; returns the rest. */
@@ -363,6 +373,7 @@ export class DensePart {
     const rest = saved.filter(({ name }) => !name.startsWith(PREFIX));
     if (mine.length === 0) return rest;
     const stripped = mine.map(({ name, tensor }) => ({ name: name.slice(PREFIX.length), tensor }));
+    this.#goOnWithStock(stripped.map(({ name }) => name));
     const isPower = ({ name }: NamedTensor): boolean => POWERS.includes(name);
     const count = tf.scalar(iterations, 'int32');
     try {

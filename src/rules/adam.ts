@@ -59,7 +59,9 @@ export const adam = {
   hyper: (settings, step) => corrected(settings, step, settings.amsgrad),
   update: (settings) => (settings.amsgrad ? 'amsgrad' : 'adam'),
   dense: (train, settings, learningRate) => {
-    const { beta1, beta2, epsilon } = settings;
-    return settings.amsgrad ? null : train.adam(learningRate, beta1, beta2, epsilon);
+    const { beta1, beta2, epsilon, amsgrad, biasCorrection, sumInsideSqrt } = settings;
+    // The stock one knows none of these.
+    const isStock = !amsgrad && biasCorrection && !sumInsideSqrt;
+    return isStock ? train.adam(learningRate, beta1, beta2, epsilon) : null;
   },
 } as const satisfies UpdateRule;

@@ -187,6 +187,23 @@ describe('saved optimizer state', () => {
     free(model);
   });
 
+  it('of a dense Adam goes on with that, where the rule itself would step dense variables now', async () => {
+    const model = modelOf(emb.train.adam());
+    await fit(model);
+    const whole = await saved(model);
+    const trainingConfig = JSON.stringify(whole.trainingConfig);
+    const changed = trainingConfig.replace(/"(bias_correction|biasCorrection)":true/, '"$1":false');
+    expect(changed).not.toBe(trainingConfig);
+    const again = await load({ ...whole, trainingConfig: JSON.parse(changed) as tf.io.TrainingConfig });
+    await fit(again);
+    const powers = (await again.optimizer.getWeights()).filter(({ name }) => name.startsWith('dense/accBeta'));
+    // Two steps before, two after: beta^(steps + 1).
+    powers.forEach(({ tensor }, i) => expect(tensor.dataSync()[0]!).toBeCloseTo([0.9, 0.999][i]! ** 5, 5));
+    expect(powers.length).toBe(2);
+    free(again);
+    free(model);
+  });
+
   it('goes through a second save before anything was stepped', async () => {
     const model = modelOf(emb.train.adagradMomentum({ momentum: 0.9 }));
     await fit(model);
