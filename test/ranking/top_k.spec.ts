@@ -3,32 +3,7 @@ import * as emb from '../../src/node.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { expectError } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';
-
-interface Ranked {
-  readonly values: number[][];
-  readonly indices: number[][];
-}
-
-/** Everything that a query may find, sorted by plain definitions. */
-function plain(
-  queries: number[][],
-  rows: number[][],
-  k: number,
-  { exclude, only }: { exclude?: number[][]; only?: number[][] } = {},
-): Ranked {
-  const lists = queries.map((query, q) =>
-    rows
-      .map((row, id) => ({ id, value: Math.fround(row.reduce((sum, x, c) => sum + x * query[c]!, 0)) }))
-      .filter(({ id, value }) => value > -Infinity && exclude?.[q]!.includes(id) !== true)
-      .filter(({ id }) => only?.[q]!.includes(id) ?? true)
-      .sort((a, b) => b.value - a.value || a.id - b.id),
-  );
-  const places = Array.from({ length: k }, (_, i) => i);
-  return {
-    values: lists.map((list) => places.map((i) => list[i]?.value ?? -Infinity)),
-    indices: lists.map((list) => places.map((i) => list[i]?.id ?? -1)),
-  };
-}
+import { plainTopK as plain, type Ranked } from './definitions.js';
 
 function ranked(run: () => emb.TopK): Ranked {
   const { values, indices } = run();
