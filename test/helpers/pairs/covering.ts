@@ -31,8 +31,8 @@ class Table {
 
   constructor(
     readonly sizes: readonly number[],
-    /** Null: settings that were not chosen yet decide it. */
-    readonly isLegal: (row: Row) => boolean | null,
+    /** A number: the setting that decides it, which was not chosen yet. */
+    readonly isLegal: (row: Row) => boolean | number,
   ) {
     this.#count = sizes.reduce((sum, size) => (this.#starts.push(sum), sum + size), 0);
     this.#due = new Uint8Array(this.#count ** 2).fill(1);
@@ -89,11 +89,11 @@ class Table {
     return best;
   }
 
-  /** The first legal row with this beginning, of all there are. */
+  /** The first legal row with this beginning, of all there are; the settings that rules ask for are chosen first. */
   #first(start: Row): Row | null {
-    // Rules look at few settings, so that most beginnings need not be completed to be known as refused.
-    if (this.isLegal(start) === false) return null;
-    const at = start.indexOf(-1);
+    const verdict = this.isLegal(start);
+    if (verdict === false) return null;
+    const at = verdict === true ? start.indexOf(-1) : verdict;
     if (at < 0) return start;
     for (let value = 0; value < this.sizes[at]!; value++) {
       const found = this.#first(start.map((each, a) => (a === at ? value : each)));
@@ -114,11 +114,11 @@ export function pairCases<const S extends Settings>(
   const names = Object.keys(settings);
   const caseOf = (row: Row): CaseOf<S> =>
     Object.fromEntries(names.map((name, a) => [name, settings[name]![row[a]!]])) as CaseOf<S>;
-  const isLegal = (row: Row): boolean | null => {
+  const isLegal = (row: Row): boolean | number => {
     const given = {};
     names.forEach((name, a) => {
       const get = (): unknown => {
-        if (row[a]! < 0) throw new Open();
+        if (row[a]! < 0) throw new Open(a);
         return settings[name]![row[a]!];
       };
       Object.defineProperty(given, name, { get, enumerable: true });
@@ -126,7 +126,7 @@ export function pairCases<const S extends Settings>(
     try {
       return refusal(given as CaseOf<S>) === null;
     } catch (error) {
-      if (error instanceof Open) return null;
+      if (error instanceof Open) return error.setting;
       throw error;
     }
   };
@@ -141,7 +141,11 @@ export function pairCases<const S extends Settings>(
 }
 
 /** A rule asked for a setting that was not chosen yet. */
-class Open extends Error {}
+class Open extends Error {
+  constructor(readonly setting: number) {
+    super();
+  }
+}
 
 /** What a case is called in errors of specs. */
 export function caseText(given: object): string {
