@@ -13,14 +13,15 @@ import {
 } from './column_spec.js';
 import { noteOnBytes } from '../io/byte_source.js';
 import { arrowSource } from './arrow_source.js';
+import { TEXT, textsOf } from './arrow_texts.js';
 import { teachCodecs } from './arrow_codecs.js';
 import { checkSource, findFiles, type DataFile, type DataSource } from './data_file.js';
 import { Dataset } from './dataset.js';
 import type { RawChunk, RawColumn } from './raw_column.js';
 
 /** Those of `Type` in apache-arrow that are read here. */
-const TYPE = { int: 2, float: 3, utf8: 5, bool: 6, date: 8, timestamp: 10, list: 12, dictionary: -1 } as const;
-const MORE = { fixedSizeList: 16, largeUtf8: 20, largeList: 21, utf8View: 24 } as const;
+const TYPE = { int: 2, float: 3, bool: 6, date: 8, timestamp: 10, list: 12, dictionary: -1 } as const;
+const MORE = { fixedSizeList: 16, largeList: 21 } as const;
 
 const LISTS = [TYPE.list, MORE.fixedSizeList, MORE.largeList] as const;
 
@@ -39,6 +40,8 @@ export interface ArrowTable {
 }
 
 type Field = arrow.Field;
+/** From a row to before another one. */
+type Range = readonly [start: number, end: number];
 type VectorOf = (data: Data) => arrow.Vector;
 type Data = arrow.Data;
 
@@ -60,9 +63,9 @@ function typeOf(type: arrow.DataType): ColumnType | null {
     [TYPE.int]: 'int',
     [TYPE.bool]: 'int',
     [TYPE.float]: 'float',
-    [TYPE.utf8]: 'string',
-    [MORE.largeUtf8]: 'string',
-    [MORE.utf8View]: 'string',
+    [TEXT.utf8]: 'string',
+    [TEXT.largeUtf8]: 'string',
+    [TEXT.utf8View]: 'string',
     [TYPE.date]: 'date',
     [TYPE.timestamp]: 'date',
   };
@@ -75,17 +78,18 @@ function typeOf(type: arrow.DataType): ColumnType | null {
   return { list: item, length: (type as unknown as arrow.FixedSizeList).listSize };
 }
 
-/** Values from `start` to before `end`: a view of numbers where none is missing. */
-function valuesOf(data: Data, start: number, end: number, vectorOf: VectorOf): ArrayLike<unknown> {
+/** The values of a range: a view of numbers where none is missing. */
+function valuesOf(data: Data, [start, end]: Range, path: string, vectorOf: VectorOf): ArrayLike<unknown> {
   const type = data.type as arrow.DataType;
   const { values } = data as { values: unknown };
   const isHalf = values instanceof Uint16Array && isOf(type, TYPE.float);
   if (data.nullCount === 0 && ArrayBuffer.isView(values) && isOf(type, TYPE.int, TYPE.float) && !isHalf) {
     return (values as Int32Array).subarray(start, end);
   }
-  const vector = vectorOf(data);
   const all = new Array<unknown>(end - start);
-  for (let i = start; i < end; i++) all[i - start] = vector.get(i) as unknown;
+  const vector = vectorOf(data);
+  const valueAt = textsOf(data, path) ?? ((row: number) => vector.get(row) as unknown);
+  for (let i = start; i < end; i++) all[i - start] = valueAt(i);
   return all;
 }
 
@@ -96,7 +100,7 @@ function columnOf(field: Field, data: Data, path: string, vectorOf: VectorOf): R
   }
   const { length, children } = data;
   if (!isOf(type, ...LISTS)) {
-    return { values: valuesOf(data, 0, length, vectorOf), rowSplits: null, isText: false };
+    return { values: valuesOf(data, [0, length], path, vectorOf), rowSplits: null, isText: false };
   }
   const { listSize } = type as arrow.FixedSizeList;
   const isFixed = isOf(type, MORE.fixedSizeList);
@@ -105,7 +109,7 @@ function columnOf(field: Field, data: Data, path: string, vectorOf: VectorOf): R
   const child = children[0] as Data;
   const rowSplits = new Int32Array(length + 1);
   const [first, last] = [startOf(0), startOf(length)];
-  const values = valuesOf(child, first, last, vectorOf);
+  const values = valuesOf(child, [first, last], path, vectorOf);
   if (data.nullCount === 0) {
     for (let row = 1; row <= length; row++) rowSplits[row] = startOf(row) - first;
     return { values, rowSplits, isText: false };

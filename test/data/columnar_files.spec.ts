@@ -274,6 +274,26 @@ describe('Arrow files and tables', () => {
     });
   }
 
+  it('keep texts as they are in the bytes, whichever type of text they have', async () => {
+    const words = ['\ufeffa', 'a', null, '', '\ufeffmore than twelve bytes', 'é'];
+    const types = [new arrow.Utf8(), new arrow.LargeUtf8(), new arrow.Utf8View()];
+    for (const type of [...types, new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())]) {
+      const table = new arrow.Table({ word: arrow.vectorFromArray(words, type as arrow.Utf8) });
+      const columns = { columns: { word: { type: 'string', missing: 'none' } } } as const;
+      const rows = words.map((word) => ({ word: word ?? 'none' }));
+      expect(await rowsOf(fromArrow(table, columns)))
+        .withContext(`${String(type)}`)
+        .toEqual(rows);
+      expect(await rowsOf(fromArrow(table.slice(1, 5), columns))).toEqual(rows.slice(1, 5));
+      expect(await rowsOf(fromArrow(arrow.tableToIPC(table, 'file'), columns))).toEqual(rows);
+    }
+    // Two texts that are no UTF-8 are not one.
+    const bytes = Uint8Array.of(0x61, 0xff, 0xfe);
+    const data = arrow.makeData({ type: new arrow.Utf8(), data: bytes, valueOffsets: Int32Array.of(0, 1, 2, 3) });
+    const broken = new arrow.Table({ word: new arrow.Vector([data]) });
+    await expectRejection(() => rowsOf(fromArrow(broken)), 'ValueError', 'columns.word', '255');
+  });
+
   it('tell their types', async () => {
     const table = arrow.tableFromIPC(readFileSync(path('table.arrow')));
     const some = table.select([
