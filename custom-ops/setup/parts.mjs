@@ -38,7 +38,7 @@ export const PART_NAMES = PARTS.map(({ name }) => name);
 /**
  * Finds every part and, if `make`, makes what is missing and can be made. Returns rows {name, state, why}, with `seconds`
  * where a part was made. `wishes`: what the user asks for, {compile, tensorflowPath}. `only`: names of parts, where the
- * others are neither looked for nor made; null: all.
+ * others are not made, and looked for where one of these stands on them; null: all.
  */
 export async function goThroughParts({ log, make, parts = PARTS, wishes = {}, only = null }) {
   const context = { log, ...wishes };
@@ -57,6 +57,12 @@ export async function goThroughParts({ log, make, parts = PARTS, wishes = {}, on
   if (make) for (const { sweep, leavesInSrc } of others) if (leavesInSrc === true) sweep();
   if (make && only !== null) rows.push(...(await leaveOut(parts.filter(({ name }) => !only.includes(name)))));
   const findings = new Map([[first.name, finding]]);
+  // What is there already is made use of: an addon that knows TensorFlow is not replaced by one that does not.
+  const foundations = others.flatMap(({ after = [] }) => after).filter((name) => only !== null && !only.includes(name));
+  for (const part of parts.filter(({ name }) => foundations.includes(name))) {
+    const there = await findOrMake(part, context, false);
+    if (there.state === 'present') findings.set(part.name, there);
+  }
   for (const [i, part] of others.entries()) {
     const after = part.after ?? [first, ...others.slice(0, i)].map(({ name }) => name);
     const before = after.filter((name) => findings.has(name)).map((name) => findings.get(name));

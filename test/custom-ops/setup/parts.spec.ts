@@ -70,6 +70,27 @@ describe('the parts of a set-up', () => {
     expect(await order(packages(false, 'missing'))).toEqual(['begun', 'packages', 'half done']);
   });
 
+  it('stand on what is there, though it was not asked for', async () => {
+    const heard: (string | undefined)[] = [];
+    const tensorflow = (state: string): Part => ({
+      name: 'TensorFlow',
+      after: [],
+      find: () => ({ state, why: '', tensorflow: { version: state }, make: () => Promise.reject(new Error('made')) }),
+    });
+    const addon: Part = {
+      name: 'addon',
+      after: ['TensorFlow'],
+      find: (context) => (heard.push(context.tensorflow?.version), { state: 'present', why: '' }),
+    };
+    const packages: Part = { name: 'dependencies', find: () => ({ state: 'present', why: '' }) };
+    for (const state of ['present', 'missing']) {
+      const parts = [packages, tensorflow(state), addon];
+      const rows = await goThroughParts({ log, make: true, parts, only: ['dependencies', 'addon'] });
+      expect(rows.map(({ name }) => name)).toEqual(['dependencies', 'addon']);
+    }
+    expect(heard).toEqual(['present', undefined]);
+  });
+
   it('are made only where they are missing and only when asked', async () => {
     let made = 0;
     const make = async (): Promise<Finding> => {
