@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { loadAddon } from '../../src/backends/native/addon.js';
+import { kindOf } from '../../src/capture/signatures.js';
 import { Random } from '../helpers/random.js';
 import { ROWS, describeSteps, expectCaptured, modelOf, trainTwins } from './training.js';
 import { drawIds, expectEqual, numbersOf, twins } from './twins.js';
@@ -131,5 +132,29 @@ describeSteps('Kinds of captured steps', () => {
     }
     expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 2, evictions: 0 });
     end(model);
+  });
+});
+
+describe('Kinds of data', () => {
+  it('are told by shapes, dtypes, and which tensors are the same, whichever these are', () => {
+    tf.tidy(() => {
+      const [a, b, c] = [0, 1, 2].map(() => tf.zeros([2, 3])) as [tf.Tensor, tf.Tensor, tf.Tensor];
+      const different = [
+        [a, b, c],
+        [a, a, c],
+        [a, b, a],
+        [a, b, b],
+        [a, a, a],
+        [a, b, null],
+        [a, null, b],
+        [a, b, tf.zeros([3, 2])],
+        [a, b, tf.zeros([2, 3], 'int32')],
+      ];
+      expect(new Set(different.map((data) => kindOf(data))).size).toBe(different.length);
+      expect(kindOf([a, b, b])).toBe(kindOf([c, a, a]));
+      const larger = tf.zeros([7, 3]);
+      expect(kindOf([a, larger])).not.toBe(kindOf([a, b]));
+      expect(kindOf([a, larger], new Set([1]))).toBe(kindOf([a, b], new Set([1])));
+    });
   });
 });

@@ -1,5 +1,5 @@
 /** Binary cross-entropy as one op with one gradient: the numbers of tfjs, those that are not finite too. */
-import { nativeCrossEntropy } from '../../../src/capture/overrides/losses.js';
+import { nativeCrossEntropy, withNativeLosses } from '../../../src/capture/overrides/losses.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
@@ -90,6 +90,29 @@ describeSteps('Binary cross-entropy as one op', () => {
       }
     });
   }
+
+  it('has the shape of that of tfjs, which weights of samples are multiplied with', () => {
+    tf.tidy(() => {
+      const inputs = tf.input({ shape: [1] });
+      const model = tf.model({ inputs, outputs: tf.layers.dense({ units: 1 }).apply(inputs) as tf.SymbolicTensor });
+      model.compile({ optimizer: 'sgd', loss: 'binaryCrossentropy' });
+      const holder = model as unknown as { lossFunctions: Loss[] };
+      for (const shape of [
+        [4, 1],
+        [4, 3],
+        [4, 2, 1],
+        [4, 2, 3],
+      ]) {
+        const [y, p] = [tf.zeros(shape), tf.fill(shape, 0.25)];
+        const expected = holder.lossFunctions[0]!(y, p);
+        const found = withNativeLosses(model, () => holder.lossFunctions[0]!(y, p));
+        expect(found.shape).withContext(String(shape)).toEqual(expected.shape);
+        expectAlike(found.dataSync(), expected.dataSync(), String);
+      }
+      model.optimizer.dispose();
+      model.dispose();
+    });
+  });
 
   it('is the same for any number of threads', () => {
     const random = new Random(2);
