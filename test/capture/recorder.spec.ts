@@ -147,6 +147,10 @@ describeForBackends(
       );
       expect(view).toMatch(/result may lie/);
       expect(whyUnsound(recorded((x) => [x]))).toMatch(/result may lie/);
+      // Two ops that write one variable have no order in a graph.
+      const twice = recorded((x, w) => (stepBy(x.mul(2), w), stepBy(x.mul(3), w), [x.square()]));
+      expect(twice.problem).toBeNull();
+      expect(whyUnsound(twice)).toBe('it steps a variable twice');
     });
 
     it('becomes a graph that takes new batches, live numbers and values of variables, and steps in place', () => {

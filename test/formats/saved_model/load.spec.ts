@@ -83,6 +83,27 @@ describe('savedModel.load', () => {
     model.dispose();
   });
 
+  it('keeps what was frozen frozen: layers, models within the model, and layers in both directions', async () => {
+    const inner = tf.sequential({ layers: [tf.layers.dense({ units: 3, inputShape: [2, 3], name: 'inner' })] });
+    const [both, last] = [
+      tf.layers.bidirectional({ layer: tf.layers.gru({ units: 2 }) as never, mergeMode: 'concat' }),
+      tf.layers.dense({ units: 1, name: 'last' }),
+    ];
+    const inputs = tf.input({ shape: [2, 3] });
+    const outputs = last.apply(both.apply(inner.apply(inputs))) as tf.SymbolicTensor;
+    const model = tf.model({ inputs, outputs });
+    const trained = (each: tf.LayersModel): string[] => each.trainableWeights.map(({ originalName }) => originalName);
+    for (const [i, frozen] of [[], [inner], [both], [last], [inner, both]].entries()) {
+      for (const layer of [inner, both, last]) layer.trainable = !(frozen as tf.layers.Layer[]).includes(layer);
+      const path = join(folder, `frozen${i}`);
+      await emb.savedModel.export(model, path);
+      const again = (await emb.savedModel.load(path)) as tf.LayersModel;
+      expect(trained(again)).withContext(`frozen ${i}`).toEqual(trained(model));
+      again.dispose();
+    }
+    model.dispose();
+  });
+
   it('gives each of several weights of one name its own values', async () => {
     const tower = (name: string, seed: number): tf.Sequential => {
       const kernelInitializer = tf.initializers.glorotNormal({ seed });
