@@ -1,29 +1,25 @@
 #!/usr/bin/env node
 // @ts-check
-/** Every check, a few at a time; each says what it has to say when it ends. Exits with 1 where one fails. */
+/**
+ * Every part of the check, or those that are named: `npm run check -- eslint tsc`. A few run at a time, and each says what
+ * it has to say when it ends. A part that passed and looks at nothing that changed since is not run, but where CI is set.
+ * Exits with 1 where one fails.
+ */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { KEPT, PARTS } from './parts.mjs';
+import { Tree, keep, readKept } from './tree.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const module = (/** @type {string} */ path) => join(ROOT, 'node_modules', path);
-
-/** The longest first. */
-const CHECKS = {
-  eslint: [module('eslint/bin/eslint.js'), '--cache', '--cache-location', 'node_modules/.cache/eslint', '.'],
-  prettier: [module('prettier/bin/prettier.cjs'), '--check', '--cache', '.'],
-  'API docs': ['test/check/api_docs.mjs'],
-  tsc: [module('typescript/bin/tsc'), '--noEmit'],
-  'declared types': ['test/check/api.mjs'],
-  imports: ['test/check/imports.mjs'],
-  words: ['test/check/words.mjs'],
-};
+const PASSED = join(ROOT, KEPT, 'passed.json');
+const isKept = !process.env['CI'];
 
 /**
  * @param {string} name
  * @param {readonly string[]} args
- * @returns {Promise<boolean>} whether it passed
+ * @returns {Promise<{ readonly passed: boolean, readonly seconds: number }>}
  */
 function check(name, args) {
   const begun = Date.now();
@@ -36,17 +32,44 @@ function check(name, args) {
     child.on('error', reject);
     child.on('close', (code, signal) => {
       process.stdout.write(Buffer.concat(said));
-      const how = code === 0 ? 'passed' : `FAILED with ${signal ?? code}`;
-      console.log(`${name}: ${how} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
-      resolve(code === 0);
+      if (code !== 0) console.log(`${name}: FAILED with ${signal ?? code}`);
+      resolve({ passed: code === 0, seconds: (Date.now() - begun) / 1000 });
     });
   });
 }
 
-const queue = Object.entries(CHECKS);
+const begun = Date.now();
+const named = process.argv.slice(2);
+const stranger = named.find((name) => !Object.hasOwn(PARTS, name));
+if (stranger !== undefined) {
+  console.error(`There is no part named ${stranger}: ${Object.keys(PARTS).join(', ')}`);
+  process.exit(2);
+}
+const parts = Object.entries(PARTS).filter(([name]) => named.length === 0 || named.includes(name));
+const tree = new Tree(ROOT);
+// Before they run: a file that changes meanwhile was perhaps not looked at.
+const queue = parts.map(([name, part]) => ({ name, part, stamp: tree.stampOf(part) }));
+const passed = /** @type {Record<string, string>} */ ((isKept ? readKept(PASSED) : null) ?? {});
+/** @type {Map<string, string>} */
+const ends = new Map();
 let failed = 0;
+
 async function lane() {
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) if (!(await check(...next))) failed++;
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { name, part, stamp } = next;
+    if (passed[name] === stamp) {
+      ends.set(name, 'unchanged');
+      continue;
+    }
+    delete passed[name];
+    const end = await check(name, part.args(ROOT, isKept));
+    ends.set(name, `${end.passed ? 'passed' : 'FAILED'} ${end.seconds.toFixed(1)} s`);
+    if (end.passed) passed[name] = stamp;
+    else failed++;
+    if (isKept) keep(PASSED, passed);
+  }
 }
 await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, lane));
+console.log(parts.map(([name]) => `${name} ${ends.get(name)}`).join(', '));
+console.log(`check: ${failed} of ${parts.length} failed, ${((Date.now() - begun) / 1000).toFixed(1)} s`);
 if (failed > 0) process.exitCode = 1;

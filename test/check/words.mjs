@@ -1,8 +1,8 @@
 /** Checks that the tree names no package registry and no path of the machine it was written on. */
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { filesOf } from './tree.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
@@ -21,20 +21,9 @@ const PATTERNS = [
   { what: 'a token', test: (text) => /_authToken\s*=|_auth\s*=/.test(text) },
 ];
 
-function files() {
-  const { status, stdout } = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
-    cwd: root,
-    encoding: 'utf8',
-    maxBuffer: 1 << 26,
-  });
-  if (status !== 0) throw new Error('git ls-files failed: this check needs a clone and git');
-  return stdout.split('\0').filter((path) => path !== '' && existsSync(join(root, path)));
-}
-
 const complaints = [];
-const paths = files();
+const paths = filesOf(root);
 for (const path of paths) {
-  if (!statSync(join(root, path)).isFile()) continue;
   const text = readFileSync(join(root, path), 'latin1');
   if (text.includes('\0')) continue; // binary
   for (const { what, test } of PATTERNS) if (test(text)) complaints.push(`${path} names ${what}`);
