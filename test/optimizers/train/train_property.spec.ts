@@ -1,10 +1,10 @@
 /** Every hyper-parameter does what it says: drawn configs against an optimizer that shares no code with the package. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeForBackends } from '../helpers/backends.js';
-import { NaiveOptimizer, type Matrix, type NaiveConfig } from '../helpers/naive_optimizer.js';
-import { Random } from '../helpers/random.js';
-import { expectClose } from '../helpers/tensors.js';
+import { describeForBackends } from '../../helpers/backends.js';
+import { NaiveOptimizer, type Matrix, type NaiveConfig } from '../../helpers/naive_optimizer.js';
+import { Random } from '../../helpers/random.js';
+import { expectClose } from '../../helpers/tensors.js';
 
 const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
 const ROWS = 7;

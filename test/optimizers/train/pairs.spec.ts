@@ -4,12 +4,12 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeForBackends } from '../helpers/backends.js';
-import { expectError } from '../helpers/errors.js';
-import { NaiveOptimizer, type Matrix, type NaiveConfig } from '../helpers/naive_optimizer.js';
-import { caseText, pairCases, type Settings } from '../helpers/pairs/covering.js';
-import { Random } from '../helpers/random.js';
-import { expectClose } from '../helpers/tensors.js';
+import { describeForBackends } from '../../helpers/backends.js';
+import { expectError } from '../../helpers/errors.js';
+import { NaiveOptimizer, type Matrix, type NaiveConfig } from '../../helpers/naive_optimizer.js';
+import { caseText, pairCases, type Settings } from '../../helpers/pairs/covering.js';
+import { Random } from '../../helpers/random.js';
+import { expectClose } from '../../helpers/tensors.js';
 
 const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
 const ROWS = 7;

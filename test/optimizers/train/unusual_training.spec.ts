@@ -1,9 +1,9 @@
 /** Training in unusual circumstances: hardly any ids, changing backends, optimizers that come and go. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeForBackends, skipOrFail } from '../helpers/backends.js';
-import { NaiveOptimizer } from '../helpers/naive_optimizer.js';
-import { expectClose } from '../helpers/tensors.js';
+import { describeForBackends, skipOrFail } from '../../helpers/backends.js';
+import { NaiveOptimizer } from '../../helpers/naive_optimizer.js';
+import { expectClose } from '../../helpers/tensors.js';
 
 const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
 

@@ -1,7 +1,7 @@
 /** Training by rows: equal to dense training, resumable to the bit, and at home in fit. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeForBackends } from '../helpers/backends.js';
+import { describeForBackends } from '../../helpers/backends.js';
 
 const ROWS = 12;
 const DIM = 5;

@@ -1,6 +1,6 @@
 /** What the factories and classes of `emb.train` say of fields that they do not have. */
 import * as emb from 'tfjs-embeddings/node';
-import { expectError } from '../helpers/errors.js';
+import { expectError } from '../../helpers/errors.js';
 
 describe('fields of emb.train', () => {
   const make = (name: emb.OptimizerName, config: object) => () => emb.train[name](config as never);
