@@ -471,22 +471,27 @@ describeForBackends('models trained on data sets', () => {
       const expected = each.reduce((sum, loss, row) => sum + loss * weights[row]!, 0) / 12;
       expectClose([found.dataSync()[0]!], [expected], 1, 'weighted loss', 1e-5);
       found.dispose();
-      // One step of SGD moves by the mean of the rows' gradients, each times its weight.
-      const moves = before.map(() => 0);
+      // One step of SGD moves by the mean of the rows' gradients, each times its weight, and that of its class.
+      const moves: number[][] = [];
       const start = model.getWeights().map((weight) => weight.clone());
       for (let row = 0; row < 12; row++) {
         await model.fitDataset(plainly.skip(row).take(1).batch(1), { epochs: 1, verbose: 0 });
-        weightsOf(model).forEach((weight, i) => (moves[i]! += ((weight - before[i]!) * weights[row]!) / 12));
+        moves.push(weightsOf(model).map((weight, i) => weight - before[i]!));
         model.setWeights(start);
       }
-      await model.fitDataset(weighted.batch(12), { epochs: 1, verbose: 0 });
-      expectClose(
-        weightsOf(model),
-        before.map((weight, i) => weight + moves[i]!),
-        1,
-        'weights',
-        1e-5,
-      );
+      const classes = data['click'] as number[];
+      for (const classWeight of [undefined, { 0: 0.25, 1: 3 }]) {
+        await model.fitDataset(weighted.batch(12), { epochs: 1, verbose: 0, ...(classWeight && { classWeight }) });
+        const factors = weights.map((weight, row) => weight * (classWeight?.[classes[row] as 0 | 1] ?? 1));
+        expectClose(
+          weightsOf(model),
+          before.map((weight, i) => moves.reduce((sum, move, row) => sum + (move[i]! * factors[row]!) / 12, weight)),
+          1,
+          `weights ${JSON.stringify(classWeight)}`,
+          1e-5,
+        );
+        model.setWeights(start);
+      }
       tf.dispose(start);
       sgd.dispose();
       model.dispose();
