@@ -122,4 +122,12 @@ describe('The order of calls in Keras 3', () => {
     const order = inKerasOrder(calls, [new TensorRef('join', 0, 0)]).map(({ layer, node }) => `${layer} ${node}`);
     expect(order).toEqual(['far 0', 'farther 0', 'near 0', 'shared 1', 'shared 0', 'join 0', 'unused 0']);
   });
+
+  it('has tensors without a name before those that have one, and these by name', () => {
+    const calls = ['a', 'b', 'c'].map((layer) => call(layer, 0, ['x', 0]));
+    const kwargs = { value: new TensorRef('a', 0, 0), key: new TensorRef('b', 0, 0) };
+    calls.push({ ...call('attend', 0, ['c', 0]), kwargs });
+    const order = inKerasOrder(calls, [new TensorRef('attend', 0, 0)]).map(({ layer }) => layer);
+    expect(order).toEqual(['c', 'b', 'a', 'attend']);
+  });
 });
