@@ -3,6 +3,9 @@ import 'tfjs-embeddings/node';
 import { addKernelSet, namedKernelSet, removeKernelSet, setKernels } from '../../../../src/backends/registry.js';
 import { DeviceFault, type Command, type DeviceSet } from '../../../../src/backends/devices/device.js';
 import { makeDevices } from '../../../../src/backends/emulator/devices/device_set.js';
+import { SharedExchange } from '../../../../src/backends/devices/exchange_memory.js';
+import { WorkerControl } from '../../../../src/backends/emulator/devices/worker_control.js';
+import { WorkerDevice } from '../../../../src/backends/emulator/devices/worker_device.js';
 import { WORKER_SOURCE } from '../../../../src/backends/emulator/devices/worker_source.js';
 import { skipOrFail } from '../../../helpers/backends.js';
 import { runAll, thrown } from '../../devices/device_script.js';
@@ -84,6 +87,21 @@ describe('devices that are workers', () => {
       for (const device of some) device.finish();
       expect([...exchange.floats.subarray(words - 3, words)]).toEqual([words + 1, words, words]);
     }
+  });
+
+  it('are sent a buffer that took the place of another one, once', () => {
+    const sent: unknown[] = [];
+    const thread = { post: (message: { exchange?: unknown }) => sent.push(message.exchange) };
+    const exchange = new SharedExchange(null);
+    const device = new WorkerDevice(0, {} as never, thread as never, new WorkerControl(), exchange, 1000);
+    device.post([]);
+    for (const words of [1e5, 1e6]) {
+      exchange.reserve(words);
+      device.post([]);
+      expect(sent.at(-1)).toBe(exchange.source);
+      device.post([]);
+    }
+    expect(sent.map((each) => each !== undefined)).toEqual([false, true, false, true, false]);
   });
 
   it('fail with the text of the error, and take no more commands', async () => {
