@@ -123,6 +123,17 @@ describe('The order of calls in Keras 3', () => {
     expect(order).toEqual(['far 0', 'farther 0', 'near 0', 'shared 1', 'shared 0', 'join 0', 'unused 0']);
   });
 
+  it('has all calls of a layer as far from the outputs as the one that was furthest before', () => {
+    const calls = [
+      call('shared', 0, ['x', 0]),
+      call('shared', 1, ['x', 0]),
+      call('middle', 0, ['shared', 0]),
+      call('join', 0, ['shared', 1], ['middle', 0]),
+    ];
+    const order = inKerasOrder(calls, [new TensorRef('join', 0, 0)]).map(({ layer, node }) => `${layer} ${node}`);
+    expect(order).toEqual(['shared 1', 'shared 0', 'middle 0', 'join 0']);
+  });
+
   it('has tensors without a name before those that have one, and these by name', () => {
     const calls = ['a', 'b', 'c'].map((layer) => call(layer, 0, ['x', 0]));
     const kwargs = { value: new TensorRef('a', 0, 0), key: new TensorRef('b', 0, 0) };
