@@ -294,6 +294,5 @@ function placeOf(rows: Int32Array, id: number): number {
 
 /** Whether a step changes rows that it has no gradient for. */
 function movesIdleRows({ optimizer, hyper }: Extract<Command, { op: 'step' }>): boolean {
-  const all = unpackHyper(hyper);
-  return stepsIdleRows(optimizer, all) || all.idleDecay !== 0;
+  return stepsIdleRows(optimizer, unpackHyper(hyper));
 }
