@@ -38,13 +38,27 @@ describe('globalAveragePooling1d', () => {
         const result = tf.tidy(() => {
           const x = tf.tensor3d(rows);
           const masks = mask === 'none' ? {} : { mask: tf.tensor2d(counts.map((row) => row.map(Number)), [BATCH, STEPS], 'bool') }; // prettier-ignore
-          return layer.apply(isLast ? x : x.transpose<tf.Tensor3D>([0, 2, 1]), masks) as tf.Tensor;
+          const input = isLast ? x : x.transpose<tf.Tensor3D>([0, 2, 1]);
+          const mean = layer.apply(input, masks) as tf.Tensor;
+          expect(layer.computeOutputShape(input.shape)).toEqual(mean.shape);
+          return mean;
         });
         const shape = keepdims === true ? (isLast ? [BATCH, 1, FEATURES] : [BATCH, FEATURES, 1]) : [BATCH, FEATURES];
         expect(result.shape).withContext(caseText(given)).toEqual(shape);
         expectClose(take(result), expected);
         layer.dispose();
       });
+    }),
+  );
+
+  it(
+    'is NaN where no step counts',
+    leakFree(() => {
+      const mask = tf.tensor2d([0, 0, 0, 1], [2, 2], 'bool');
+      const rows = tf.tensor3d([1, 2, 3, 4], [2, 2, 1]);
+      const mean = tf.tidy(() => emb.layers.globalAveragePooling1d().apply(rows, { mask }) as tf.Tensor);
+      expect(Array.from(take(mean))).toEqual([NaN, 4]);
+      tf.dispose([mask, rows]);
     }),
   );
 
