@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { platformHere } from '../src/backends/native/prebuilt_addon.js';
 import { changedFiles, isRevision, specsFor } from './changes/changed_specs.js';
 import { ImportGraph } from './changes/import_graph.js';
+import { PassedSpecs } from './changes/passed_specs.js';
 import { LONG_FORM, inForm, takeForm } from './forms/forms.js';
 import { WITH_SOURCES } from './helpers/programs.js';
 import { FileRunner } from './runner/file_runner.js';
@@ -82,25 +83,40 @@ function runWith(folder: string): Promise<number> {
   return new Promise((resolve, reject) => child.on('close', (code) => resolve(code ?? 1)).on('error', reject));
 }
 
-/** Spec files for what changed since a revision, and for it alone; says for which, and what there is no time for. */
-function pickChanged(revision: string | null): readonly SpecFile[] {
+interface Picked {
+  /** null: all that there are. */
+  readonly files: readonly SpecFile[] | null;
+  /** How many are not run because they passed already. */
+  readonly unchanged: number;
+}
+
+const WHOLE: Picked = { files: null, unchanged: 0 };
+
+/** Spec files for what changed since a revision, and for it alone; says for which, and what is left out. */
+function pickChanged(revision: string | null, graph: ImportGraph, passed: PassedSpecs | null): Picked {
   const { since, files } = changedFiles(ROOT, revision);
   const { files: shortForm } = inForm(specFiles(), true);
-  const graph = ImportGraph.of(ROOT);
   const ofBundles = graph.importersOfText(USES_BUNDLES, /^test\/(?!helpers\/pro)/);
   const own = shortForm.filter(({ name }) => !ofBundles.has(name));
+  const unchanged = new Set(own.filter(({ name }) => passed?.isUnchanged(name)));
   // Not more than half of the cores' time: programs that specs start take theirs too.
   const seconds = (CHANGED_SECONDS * availableParallelism()) / 2;
-  const picked = specsFor(files, own, graph, recordedSeconds(), seconds);
-  console.log(
-    `${files.length} files changed since ${since}: ${files.slice(0, 5).join(', ')}${files.length > 5 ? ', …' : ''}`,
-  );
+  const rest = own.filter((spec) => !unchanged.has(spec));
+  const picked = specsFor(files, rest, graph, recordedSeconds(), seconds);
+  console.log(`${files.length} files changed since ${since}: ${someOf(files)}`);
+  if (unchanged.size > 0) {
+    console.log(
+      `${unchanged.size} spec files unchanged since they passed: ${someOf([...unchanged].map(({ name }) => name))}`,
+    );
+  }
   const left = picked.leftOut.length;
   console.log(
     `${picked.files.length} spec files run, ${left} more have to do with it and are left out, as are those of bundles`,
   );
-  return picked.files;
+  return { files: picked.files, unchanged: unchanged.size };
 }
+
+const someOf = (names: readonly string[]): string => `${names.slice(0, 5).join(', ')}${names.length > 5 ? ', …' : ''}`;
 
 async function main(args: readonly string[]): Promise<number> {
   const isLong = args.includes(LONG);
@@ -108,15 +124,20 @@ async function main(args: readonly string[]): Promise<number> {
   const words = args.filter((arg) => arg !== LONG);
   const isChanged = words[0] === CHANGED;
   const revision = isChanged && words[1] !== undefined && isRevision(ROOT, words[1]) ? words[1] : null;
-  const changed = isChanged ? pickChanged(revision) : null;
   const patterns = words.slice((isChanged ? 1 : 0) + (revision === null ? 0 : 1));
   const folder = tfjsFolder();
   if (folder !== null && process.env[USED] !== folder) return runWith(folder);
+  const graph = isChanged ? ImportGraph.of(ROOT) : null;
+  // In CI nothing is left out for what a run before it found, nor is anything kept; nor with a build that may change.
+  const passed = graph !== null && folder === null && !process.env['CI'] ? new PassedSpecs(ROOT, graph) : null;
+  const { files: changed, unchanged } = graph === null ? WHOLE : pickChanged(revision, graph, passed);
+  if (changed?.length === 0 && unchanged > 0) return 0;
   const reporter = new SpecReporter((text) => process.stdout.write(text));
   const { files: chosen, texts } = choose(changed ?? specFiles(), patterns);
   // What was asked for by name is run whole.
   const isShort = !isLong && patterns.length === 0;
   const { files, leftOut } = inForm(chosen, isShort && changed === null);
+  const stamps = new Map(texts.length > 0 ? [] : files.map(({ name }) => [name, passed?.stampOf(name) ?? '']));
   const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism() + 1);
   if (files.length <= FEW && !files.some((each) => needsOf(each).has('servers'))) {
     let file = '';
@@ -126,6 +147,7 @@ async function main(args: readonly string[]): Promise<number> {
       reporter.hear(file, { kind: 'taken' });
       await runner.run(each);
     }
+    passed?.record(stamps, reporter.passed);
     return reporter.end();
   }
   const isNeeded = (need: Need): boolean => files.some((file) => needsOf(file).has(need));
@@ -145,6 +167,7 @@ async function main(args: readonly string[]): Promise<number> {
     const draws = Object.keys(LONG_FORM.draws).length;
     console.log(`npm run test:long runs ${leftOut} spec files more, and more cases of ${draws} kinds`);
   }
+  passed?.record(stamps, reporter.passed);
   const code = reporter.end();
   if (process.env['TFJS_EMBEDDINGS_TEST_RECORD'] === '1') recordSeconds(reporter.seconds);
   return code;

@@ -73,7 +73,38 @@ describe('spec files for a change', () => {
 
   it('are those that import it, through others too', () => {
     expect(first('src/base/errors.ts', 1e9).length).toBeGreaterThan(all.length / 2);
-    expect(first('docs/nothing_imports_this.svg', 1e9).every((name) => name.startsWith('test/docs/'))).toBeTrue();
+    // In pieces, so that this file does not speak of it.
+    expect(first(`docs/nothing_${'imports'}_this.svg`, 1e9).every((name) => name.startsWith('test/docs/'))).toBeTrue();
+  });
+
+  it('begin with those that speak of it where it has none of its own', () => {
+    const picked = first('src/layers/attention/multi_head_attention.ts', 1e9).slice(0, 8);
+    expect(picked).toContain('test/layers/attention/attention.spec.ts');
+    expect(first('custom-ops/kernels/columns/hashes.c', 40).slice(0, 8)).toContain(
+      'test/preprocessing/hashing.spec.ts',
+    );
+    const specs = ['test/far/a.spec.ts', 'test/far/b.spec.ts'].map(spec);
+    const texts = [
+      ['test/far/a.spec.ts', "import '../../src/index.js';"],
+      ['test/far/b.spec.ts', "import { dotPairs } from '../../src/index.js';"],
+      ['src/index.ts', "export { dotPairs } from './near/dots.js';"],
+      ['src/near/dots.ts', 'export function dotPairs() {}'],
+    ] as const;
+    const { files } = specsFor(['src/near/dots.ts'], specs, new ImportGraph(new Map(texts)), new Map(), 9);
+    expect(files.map(({ name }) => name)).toEqual(['test/far/b.spec.ts', 'test/far/a.spec.ts']);
+  });
+
+  it('have the own one first, although it takes all the time', () => {
+    const specs = ['test/a.spec.ts', 'test/x.spec.ts'].map(spec);
+    const texts = [...specs.map(({ name }) => [name, "import '../src/x.js';"] as const), ['src/x.ts', ''] as const];
+    const small = new ImportGraph(new Map(texts));
+    const picked = (seconds: number): string[] => {
+      const { files } = specsFor(['src/x.ts'], specs, small, new Map([['test/x.spec.ts', seconds]]), 12);
+      return files.map(({ name }) => name);
+    };
+    expect(picked(45)).toEqual(['test/x.spec.ts']);
+    // But no more than a minute.
+    expect(picked(70)).toEqual(['test/a.spec.ts']);
   });
 
   it('fill the time, and those left out are told', () => {

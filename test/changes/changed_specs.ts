@@ -4,11 +4,17 @@ import { basename, extname } from 'node:path';
 import { nearness } from '../mutations/nearness.js';
 import type { SpecFile } from '../runner/spec_files.js';
 import type { ImportGraph } from './import_graph.js';
+import { Mentions, namesOf } from './mentions.js';
 
 /** Of a spec file that nobody recorded. */
 const QUICK_SECONDS = 1;
 /** What a spec file counts whose path is about the changed one but that does not import it: programs, C. */
 const NOT_IMPORTED = 20;
+/** A spec file that has a name of the change counts as if it shared so many folders more with it: one of few, and others. */
+const MENTIONED = { few: 4, many: 2 };
+const FEW = 8;
+/** The nearest spec file is run although it fills all the time, unless it takes longer than this. */
+const MOST_OF_NEAREST = 50;
 
 /**
  * Files that differ from a revision, those that git does not know yet too; without one from HEAD, or from the commit before
@@ -42,15 +48,29 @@ function git(root: string, ...args: string[]): string {
 const lines = (text: string): string[] => text.split('\n').filter(Boolean);
 const stem = (path: string): string => basename(path, extname(path)).replace(/\.spec$/, '');
 
+/** Where the spec file of a source lies, if it has one: tests mirror src. */
+const ownSpec = (file: string): string => `test/${file.replace(/^src\//, '').replace(/\.\w+$/, '')}.spec.ts`;
+
+interface Change {
+  readonly file: string;
+  readonly importers: ReadonlyMap<string, number>;
+  /** Spec files that have such a name. */
+  readonly mentioning: ReadonlySet<string>;
+}
+
 /** How far a spec file is from a change; Infinity where nothing says that it has to do with it. */
-function distanceOf(spec: string, changed: string, importers: ReadonlyMap<string, number>): number {
+function distanceOf(spec: string, { file, importers, mentioning }: Change): number {
+  if (spec === ownSpec(file)) return 0;
   const imports = importers.get(spec);
-  const near = nearness(changed, spec);
+  const isKernel = /^custom-ops\/(kernels|hosts)\//.test(file);
+  const isMentioned = mentioning.has(spec);
+  const mentioned = mentioning.size <= FEW ? MENTIONED.few : MENTIONED.many;
+  // Tests of kernels lie with what calls them, not in a folder of theirs.
+  const near = nearness(isKernel ? file.replace(/^custom-ops\/\w+\//, '') : file, spec) + (isMentioned ? mentioned : 0);
   if (imports !== undefined) return imports / (1 + near) ** 2;
-  const isOfKernels =
-    /^custom-ops\/(kernels|hosts)\//.test(changed) && /^test\/backends\/(native|wasm|tensorflow)\//.test(spec);
-  const isOfFolder = near > 0 && /^(custom-ops|models|docs|test)\//.test(changed);
-  if (stem(spec) === stem(changed)) return NOT_IMPORTED / 10;
+  if (stem(spec) === stem(file)) return NOT_IMPORTED / 10;
+  const isOfKernels = isKernel && (isMentioned || /^test\/backends\/(native|wasm|tensorflow)\//.test(spec));
+  const isOfFolder = !isKernel && near > 0 && /^(custom-ops|models|docs|test)\//.test(file);
   return isOfKernels || isOfFolder ? NOT_IMPORTED / (1 + near) : Infinity;
 }
 
@@ -72,12 +92,17 @@ export function specsFor(
   secondsOf: ReadonlyMap<string, number>,
   seconds: number,
 ): Picked {
-  const all = changed.map((file) => ({ file, importers: graph.importersOf(file) }));
+  const mentions = new Mentions((file) => graph.textOf(file));
+  const all = changed.map((file): Change => {
+    const known = namesOf(file, graph.textOf(file));
+    const mentioning = new Set(specs.map(({ name }) => name).filter((name) => mentions.has(name, known)));
+    return { file, importers: graph.importersOf(file), mentioning };
+  });
   const cost = (spec: SpecFile): number => secondsOf.get(spec.name) ?? QUICK_SECONDS;
   const ranked = specs
     .map((spec) => ({
       spec,
-      distance: Math.min(Infinity, ...all.map(({ file, importers }) => distanceOf(spec.name, file, importers))),
+      distance: Math.min(Infinity, ...all.map((change) => distanceOf(spec.name, change))),
     }))
     .filter(({ distance }) => Number.isFinite(distance))
     .sort(
@@ -87,7 +112,7 @@ export function specsFor(
   const leftOut: SpecFile[] = [];
   let left = seconds;
   for (const { spec } of ranked) {
-    if (cost(spec) <= left) {
+    if (cost(spec) <= left || (files.length === 0 && leftOut.length === 0 && cost(spec) <= MOST_OF_NEAREST)) {
       files.push(spec);
       left -= cost(spec);
     } else leftOut.push(spec);

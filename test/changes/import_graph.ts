@@ -1,4 +1,4 @@
-/** Which TypeScript files import which, by the text of their imports. */
+/** Which files of TypeScript and C import or include which, by the text of their imports. */
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { globSync } from 'tinyglobby';
@@ -10,6 +10,7 @@ const FOLDERS = ['src', 'test', 'models', 'docs', 'custom-ops'];
 
 export class ImportGraph {
   readonly #importers = new Map<string, Set<string>>();
+  readonly #imports = new Map<string, Set<string>>();
   readonly #texts: ReadonlyMap<string, string>;
 
   /** `textOf`: the text of each file, by its path under the root with slashes. */
@@ -21,6 +22,7 @@ export class ImportGraph {
         if (target === null) continue;
         const importers = this.#importers.get(target) ?? new Set();
         this.#importers.set(target, importers.add(file));
+        this.#imports.set(file, (this.#imports.get(file) ?? new Set()).add(target));
       }
     }
   }
@@ -28,7 +30,7 @@ export class ImportGraph {
   /** The graph of a checkout. */
   static of(root: string): ImportGraph {
     const files = globSync(
-      FOLDERS.map((folder) => `${folder}/**/*.{ts,mjs}`),
+      FOLDERS.map((folder) => `${folder}/**/*.{ts,mjs,c,cc,h}`),
       { cwd: root, followSymbolicLinks: false, ignore: ['custom-ops/build/**', '**/.cache/**', 'docs/site/**'] },
     );
     const texts = new Map(files.map((file) => [file.split('\\').join('/'), readFileSync(join(root, file), 'utf8')]));
@@ -42,6 +44,22 @@ export class ImportGraph {
     const some = [...this.#texts].filter(([file, text]) => paths.test(file) && pattern.test(text));
     const matching = some.map(([file]) => file);
     return new Set(matching.flatMap((file) => [...this.importersOf(file).keys()]));
+  }
+
+  get files(): string[] {
+    return [...this.#texts.keys()];
+  }
+
+  /** The text of a file; empty for one that it does not have. */
+  textOf(file: string): string {
+    return this.#texts.get(file) ?? '';
+  }
+
+  /** Every file that `file` imports, itself or through others; itself too. */
+  reachedBy(file: string): Set<string> {
+    const reached = new Set([file]);
+    for (const each of reached) for (const imported of this.#imports.get(each) ?? []) reached.add(imported);
+    return reached;
   }
 
   /** Every file that imports `file`, itself or through others, and through how many imports; itself with 0. */

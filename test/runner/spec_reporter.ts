@@ -17,6 +17,7 @@ export class SpecReporter {
   readonly #failures: string[] = [];
   readonly #skips: string[] = [];
   readonly #seconds = new Map<string, number>();
+  readonly #passed = new Set<string>();
   readonly #total = { passed: 0, failed: 0, skipped: 0 };
   readonly #begun = Date.now();
   /** How the run went as a whole: of its files the worst. */
@@ -27,6 +28,11 @@ export class SpecReporter {
   /** How long each file took that is done; one with nothing to run is not among them. */
   get seconds(): ReadonlyMap<string, number> {
     return this.#seconds;
+  }
+
+  /** Files that passed whole: nothing of them failed or was skipped. */
+  get passed(): ReadonlySet<string> {
+    return this.#passed;
   }
 
   hear(file: string, message: Message): void {
@@ -60,6 +66,7 @@ export class SpecReporter {
     } else if (message.kind === 'done') {
       this.#open.delete(file);
       if (this.#status === 'passed' || message.status === 'failed') this.#status = message.status;
+      if (message.status === 'passed' && count.passed > 0 && count.failed + count.skipped === 0) this.#passed.add(file);
       this.#close(file, count);
     }
   }
