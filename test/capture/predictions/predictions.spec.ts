@@ -1,10 +1,10 @@
 /** Predictions as one call: the same as op by op. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { Random } from '../helpers/random.js';
+import { Random } from '../../helpers/random.js';
 import { expectPredicted, numbersIn, predictTwins, type Options, type Predict } from './prediction_twins.js';
-import { ROWS, describeSteps, modelOf, sigmoid, type Head } from './training.js';
-import { drawIds, expectEqual } from './twins.js';
+import { ROWS, describeSteps, modelOf, sigmoid, type Head } from '../training.js';
+import { drawIds, expectEqual } from '../twins.js';
 
 describeSteps('Captured predictions', () => {
   describe('equal those op by op', () => {

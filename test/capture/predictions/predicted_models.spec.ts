@@ -1,12 +1,12 @@
 /** Captured predictions and what happens to a model in between; what is left to tfjs; and memory. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { loadAddon } from '../../src/backends/native/addon.js';
-import { casesOf } from '../forms/forms.js';
-import { Random } from '../helpers/random.js';
+import { loadAddon } from '../../../src/backends/native/addon.js';
+import { casesOf } from '../../forms/forms.js';
+import { Random } from '../../helpers/random.js';
 import { expectPredicted, numbersIn, predictTwins, type Options } from './prediction_twins.js';
-import { ROWS, describeSteps, modelOf, sigmoid, type Head } from './training.js';
-import { drawIds, expectEqual } from './twins.js';
+import { ROWS, describeSteps, modelOf, sigmoid, type Head } from '../training.js';
+import { drawIds, expectEqual } from '../twins.js';
 
 /** Predictions of the specs of memory. */
 const REPLAYS = casesOf('TFJS_EMBEDDINGS_STEP_REPLAYS');

@@ -1,8 +1,8 @@
 /** What is predicted, by the same model captured and op by op. */
 import * as tf from '@tensorflow/tfjs';
-import { Random } from '../helpers/random.js';
-import { ROWS } from './training.js';
-import { drawIds, expectEqual, twins, type Twins } from './twins.js';
+import { Random } from '../../helpers/random.js';
+import { ROWS } from '../training.js';
+import { drawIds, expectEqual, twins, type Twins } from '../twins.js';
 
 /** All numbers of a prediction, which is disposed. */
 export function numbersIn(predicted: tf.Tensor | tf.Tensor[]): number[] {
