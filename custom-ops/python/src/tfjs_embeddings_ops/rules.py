@@ -163,6 +163,12 @@ def _adam(settings: Settings) -> str:
     return "Amsgrad" if settings["amsgrad"] else "Adam"
 
 
+def _dense_adam(settings: Settings) -> str | None:
+    # The stock one knows none of these.
+    is_stock = settings["bias_correction"] and not settings["amsgrad"] and not settings["sum_inside_sqrt"]
+    return "Adam" if is_stock else None
+
+
 _STARTS_ABOVE_0 = {"initial_accumulator_value": POSITIVE}
 
 RULES: Mapping[str, Rule] = {
@@ -210,7 +216,7 @@ RULES: Mapping[str, Rule] = {
         _adam,
         learning_rate=0.001,
         limits={"epsilon": POSITIVE},
-        dense=lambda settings: None if settings["amsgrad"] else "Adam",
+        dense=_dense_adam,
     ),
     "ftrl": Rule(
         "Ftrl",
