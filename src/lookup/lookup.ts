@@ -61,9 +61,9 @@ export function tableSettings(table: tf.Variable): TableSettings | undefined {
   return known().get(table);
 }
 
-/** The table of a stable name. */
-export function tableNamed(name: string): tf.Variable | undefined {
-  return Object.values(tf.engine().registeredVariables).find((variable) => tableSettings(variable)?.name === name);
+/** The tables of a stable name: models of one process may have one each. */
+export function tablesNamed(name: string): tf.Variable[] {
+  return Object.values(tf.engine().registeredVariables).filter((variable) => tableSettings(variable)?.name === name);
 }
 
 /** Refuses constraints that cannot be kept by looking at touched rows alone. */

@@ -6,7 +6,7 @@ import { currentBackend } from '../backends/registry.js';
 import { ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { SLOT_NAMES, slotShape, updateOf, type UpdateName } from '../rules/rules.js';
-import { isAnonymous, nameVariable, tableNamed, tableSettings, type TableOptimizer } from '../lookup/lookup.js';
+import { isAnonymous, nameVariable, tableSettings, tablesNamed, type TableOptimizer } from '../lookup/lookup.js';
 import { checkNothingMissing } from './saved_state.js';
 import { keptValues } from '../lookup/kept_values.js';
 
@@ -74,6 +74,18 @@ function growPending(saved: SavedSlot, rows: number, start: number): void {
   if (more === 0) return;
   saved.tensor = tf.keep(withRowsOf(tensor, more, start));
   tensor.dispose();
+}
+
+/**
+ * The table that slots of so many rows wait for, where it has got more: the only one of its name that was not stepped yet
+ * and may be meant, as models of one process have tables of the same names. Null where it is as it was, or not sure.
+ */
+function grownFrom(rows: number, tableName: string): tf.Variable | null {
+  const waiting = tablesNamed(tableName).filter((table) => !holders().has(table));
+  const grown = waiting.filter((table) => hadRows(table, rows));
+  const isSure =
+    waiting.every(({ shape }) => shape[0] !== rows) && new Set(grown.map(({ shape }) => shape[0])).size === 1;
+  return isSure ? grown[0]! : null;
 }
 
 /** The slots of one table. */
@@ -183,8 +195,8 @@ export class SlotStore implements SlotHolder {
     }
     for (const each of this.#pending) {
       const end = each.name.lastIndexOf('/');
-      const table = tableNamed(each.name.slice(0, end));
-      if (table === undefined || !hadRows(table, each.tensor.shape[0]!)) continue;
+      const table = grownFrom(each.tensor.shape[0]!, each.name.slice(0, end));
+      if (table === null) continue;
       const { initialAccumulatorValue } = optimizerOf(table).settings;
       growPending(each, table.shape[0]!, startOf(each.name.slice(end + 1), initialAccumulatorValue));
     }

@@ -28,7 +28,7 @@ import {
   lookupScope,
   withLookupScope,
   checkRowConstraint,
-  tableNamed,
+  tablesNamed,
   tableSettings,
   type TableOptimizer,
 } from '../lookup/lookup.js';
@@ -308,7 +308,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   override async setWeights(weightValues: NamedTensor[]): Promise<void> {
     const names = weightValues.map(({ name }) => name);
     const missing = [
-      ...missingSlots(names, (table) => updateOf(this.#optimizerOf(tableNamed(table)))),
+      ...missingSlots(names, (table) => updateOf(this.#optimizerOf(tablesNamed(table)[0]))),
       ...this.#dense.missing(names),
     ];
     const due = this.#due ?? ['iter', ...missing];

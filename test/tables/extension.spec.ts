@@ -192,28 +192,33 @@ describeForBackends('A table that gets rows', ({ name, backend }) => {
     model.dispose();
   });
 
-  it(
-    'keeps slots that were loaded and wait for it',
-    leakFree(async () => {
-      const make = (): tf.Optimizer => emb.train.adagrad({ learningRate: 0.3, initialAccumulatorValue: 0.25 });
-      const models = await twins({}, make);
-      const artifacts = await artifactsOf(models[0]!, { includeOptimizer: true });
-      const later = await reload(artifacts);
-      const sooner = modelOf(BEFORE);
-      sooner.compile({ optimizer: make(), loss: 'meanSquaredError' });
-      await steps(sooner, 0, BEFORE);
-      const loaded = await reload(await artifactsOf(sooner, { includeOptimizer: true }));
-      layerOf(loaded).extend({ rows: MORE });
-      // Saved between, and once more where a step took them.
-      const twice = await reload(await artifactsOf(loaded, { includeOptimizer: true }));
-      const losses = await steps(models[1]!, 6, AFTER);
-      for (const each of [later, loaded, twice]) {
-        expect(await steps(each, 6, AFTER)).toEqual(losses);
-        expect(tableOf(each)).toEqual(tableOf(models[1]!));
-      }
-      disposeAll([...models, later, sooner, loaded, twice]);
-    }),
-  );
+  for (const beside of ['alone', 'beside models that were there']) {
+    it(
+      `keeps slots that were loaded and wait for it, ${beside}`,
+      leakFree(async () => {
+        // Of the same name, and found first.
+        const others = beside === 'alone' ? [] : [modelOf(BEFORE + 3), modelOf(AFTER)];
+        const make = (): tf.Optimizer => emb.train.adagrad({ learningRate: 0.3, initialAccumulatorValue: 0.25 });
+        const models = await twins({}, make);
+        const artifacts = await artifactsOf(models[0]!, { includeOptimizer: true });
+        const later = await reload(artifacts);
+        const sooner = modelOf(BEFORE);
+        sooner.compile({ optimizer: make(), loss: 'meanSquaredError' });
+        await steps(sooner, 0, BEFORE);
+        const loaded = await reload(await artifactsOf(sooner, { includeOptimizer: true }));
+        layerOf(loaded).extend({ rows: MORE });
+        // Saved between, and once more where a step took them.
+        const twice = await reload(await artifactsOf(loaded, { includeOptimizer: true }));
+        const losses = await steps(models[1]!, 6, AFTER);
+        for (const each of [later, loaded, twice]) {
+          expect(await steps(each, 6, AFTER)).toEqual(losses);
+          expect(tableOf(each)).toEqual(tableOf(models[1]!));
+        }
+        disposeAll([...models, later, sooner, loaded, twice]);
+        for (const each of others) each.dispose();
+      }),
+    );
+  }
 
   it('is shared by all its layers', () => {
     const table = emb.embeddingTable({ inputDim: BEFORE, outputDim: DIM, embeddingsInitializer: 'zeros' });
