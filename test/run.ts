@@ -7,7 +7,7 @@
  * then failures in full, the slowest files, and the count.
  *
  * TFJS_DIR: a folder with another build of TensorFlow.js, which all processes use in place of the installed one.
- * TFJS_EMBEDDINGS_TEST_PROCESSES: how many processes, else two more than there are cores, as specs wait for programs.
+ * TFJS_EMBEDDINGS_TEST_PROCESSES: how many processes, else one more than there are cores, as some specs wait.
  * TFJS_EMBEDDINGS_TEST_RECORD=1 writes down how long files took, which is the order of later runs.
  */
 import { spawn } from 'node:child_process';
@@ -138,7 +138,7 @@ async function main(args: readonly string[]): Promise<number> {
   const isShort = !isLong && patterns.length === 0;
   const { files, leftOut } = inForm(chosen, isShort && changed === null);
   const stamps = new Map(texts.length > 0 ? [] : files.map(({ name }) => [name, passed?.stampOf(name) ?? '']));
-  const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism() + 2);
+  const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism() + 1);
   if (files.length <= FEW && !files.some((each) => needsOf(each).has('servers'))) {
     let file = '';
     const runner = new FileRunner({ texts, isShort }, (message) => reporter.hear(file, message));
