@@ -1,9 +1,10 @@
 /**
  * Kernels of tfjs for `webgpu` that our ops and its own layers run into (tfjs 4.22). A cast from whole numbers to float32
  * keeps the buffer of whole numbers, which transposes take for floats, and with them sums along all axes but the last; a
- * sum of eight tensors binds more buffers than a shader may have.
+ * sum of eight tensors binds more buffers than a shader may have; the shader of reversed running sums and products, which
+ * gradients of these take, holds the length of the axis, and is used for other lengths too.
  */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 import { WEBGPU, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
 import { runProgram } from './programs.js';
@@ -50,6 +51,20 @@ function sumInGroups(stock: tf.KernelFunc, params: Parameters<tf.KernelFunc>[0])
   return result;
 }
 
+/** Running sums or products from the end: those from the start, of the reversed values. */
+function fromTheEnd(stock: tf.KernelFunc, params: Parameters<tf.KernelFunc>[0]): tf.TensorInfo {
+  const backend = params.backend as WebgpuBackend;
+  const { kernelFunc } = tf.getKernel('Reverse', WEBGPU);
+  const dims = [params.attrs!['axis'] as number];
+  const reversed = (x: tf.TensorInfo): tf.TensorInfo =>
+    kernelFunc({ inputs: { x }, backend, attrs: { dims } }) as tf.TensorInfo;
+  const x = reversed(params.inputs['x']!);
+  const run = stock({ ...params, inputs: { x }, attrs: { ...params.attrs, reverse: false } }) as tf.TensorInfo;
+  const result = reversed(run);
+  for (const { dataId } of [x, run]) backend.disposeData(dataId);
+  return result;
+}
+
 /** Puts these kernels in the place of the stock ones. May be called again. */
 export function mendStockKernels(): void {
   replaceStockKernel('Cast', WEBGPU, 'floatCasts', (stock) => (params) => {
@@ -63,4 +78,9 @@ export function mendStockKernels(): void {
       ? sumInGroups(stock, params)
       : stock(params);
   });
+  for (const name of ['Cumsum', 'Cumprod']) {
+    replaceStockKernel(name, WEBGPU, 'fromTheEnd', (stock) => (params) => {
+      return params.attrs!['reverse'] === true ? fromTheEnd(stock, params) : stock(params);
+    });
+  }
 }

@@ -141,6 +141,10 @@ describe('tables on webgpu', () => {
     expect(await call('orderOfSums')).toBe('0,-1,0');
   });
 
+  itOnWebgpu('stand beside running sums and products of axes of any length', async (_, call) => {
+    expect(await call('runningSums')).toEqual([]);
+  });
+
   itOnWebgpu('are rewritten in place where nobody else holds them', async (_, call) => {
     expect(await call('rewrittenRows')).toEqual([true, '1,2,3,4,5,6', '1,2,7,8,5,6']);
   });

@@ -374,6 +374,38 @@ async function orderOfSums(): Promise<string> {
   return after;
 }
 
+/** Running sums and products of axes of several lengths that are not those of plain loops. */
+async function runningSums(): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const length of [2, 5, 3, 1, 4]) {
+    for (const [op, plain] of [
+      [tf.cumsum, (a: number, b: number) => a + b],
+      [tf.cumprod, (a: number, b: number) => a * b],
+    ] as const) {
+      for (const isExclusive of [false, true]) {
+        for (const isReversed of [false, true]) {
+          const values = Array.from({ length }, (_, i) => i + 2);
+          const first = op === tf.cumsum ? 0 : 1;
+          const order = isReversed ? [...values].reverse() : values;
+          const runs = order.map((_, i) => order.slice(0, isExclusive ? i : i + 1).reduce(plain, first));
+          const wanted = isReversed ? runs.reverse() : runs;
+          // Along the last axis, and one before it.
+          const found = tf.tidy(() => [
+            op(tf.tensor2d(values, [1, length]), 1, isExclusive, isReversed),
+            op(tf.tensor3d(values, [1, length, 1]), 1, isExclusive, isReversed),
+          ]);
+          for (const each of found) {
+            const numbers = await numbersOf(each as tf.Tensor);
+            if (numbers !== wanted.join()) wrong.push(`${numbers}, not ${wanted.join()}`);
+          }
+          tf.dispose(found);
+        }
+      }
+    }
+  }
+  return wrong;
+}
+
 /** A step of all rows of a table with more numbers than one axis of a dispatch reaches; the largest difference from cpu. */
 async function wideStep(): Promise<number> {
   const shape: [number, number] = [140_000, 32];
@@ -413,6 +445,7 @@ const WEBGPU = {
   strayIds,
   rewrittenRows,
   orderOfSums,
+  runningSums,
   wideStep,
   brokenShader,
   lostDevice,
