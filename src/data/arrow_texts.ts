@@ -49,17 +49,27 @@ function plainTexts(data: Data, path: string): TextAt {
   };
 }
 
+/** Those of dictionaries, which the batches of a file share. */
+const wordsOf = new WeakMap<object, readonly (string | null)[]>();
+
+function wordsIn(dictionary: arrow.Vector, path: string): readonly (string | null)[] {
+  const known = wordsOf.get(dictionary);
+  if (known !== undefined) return known;
+  const words = dictionary.data.flatMap((part) => {
+    const textAt = plainTexts(part as Data, path);
+    return Array.from({ length: part.length }, (_, row) => textAt(row));
+  });
+  wordsOf.set(dictionary, words);
+  return words;
+}
+
 /** The texts of a column, of which errors say `path`; null: it has none. Words of a dictionary are read once. */
 export function textsOf(data: Data, path: string): TextAt | null {
   const { typeId, dictionary } = data.type as arrow.Dictionary;
   const isText = (id: number): boolean => (Object.values(TEXT) as number[]).includes(id);
   if (isText(typeId)) return plainTexts(data, path);
   if ((typeId as number) !== DICTIONARY || !isText((dictionary as arrow.DataType).typeId)) return null;
-  const words: (string | null)[] = [];
-  for (const part of data.dictionary?.data ?? []) {
-    const textAt = plainTexts(part as Data, path);
-    for (let i = 0; i < part.length; i++) words.push(textAt(i));
-  }
+  const words = data.dictionary === undefined ? [] : wordsIn(data.dictionary as arrow.Vector, path);
   const places = data.values as ArrayLike<number | bigint>;
   return (row) => (data.getValid(row) ? (words[Number(places[row]!)] ?? null) : null);
 }

@@ -78,6 +78,11 @@ function typeOf(type: arrow.DataType): ColumnType | null {
   return { list: item, length: (type as unknown as arrow.FixedSizeList).listSize };
 }
 
+const valuesAt =
+  (vector: arrow.Vector) =>
+  (row: number): unknown =>
+    vector.get(row);
+
 /** The values of a range: a view of numbers where none is missing. */
 function valuesOf(data: Data, [start, end]: Range, path: string, vectorOf: VectorOf): ArrayLike<unknown> {
   const type = data.type as arrow.DataType;
@@ -87,8 +92,7 @@ function valuesOf(data: Data, [start, end]: Range, path: string, vectorOf: Vecto
     return (values as Int32Array).subarray(start, end);
   }
   const all = new Array<unknown>(end - start);
-  const vector = vectorOf(data);
-  const valueAt = textsOf(data, path) ?? ((row: number) => vector.get(row) as unknown);
+  const valueAt = textsOf(data, path) ?? valuesAt(vectorOf(data));
   for (let i = start; i < end; i++) all[i - start] = valueAt(i);
   return all;
 }
