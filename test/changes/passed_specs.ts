@@ -2,10 +2,11 @@
  * Spec files that passed and whose text, sources, fixtures, packages and native build are those of that pass: `npm test --
  * --changed` does without them. Kept in .cache.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { globSync } from 'tinyglobby';
-import { filesOf, hashOf, keep, readKept } from '../check/tree.mjs';
+import { hashOf, readStamp, writeStamp } from '../../custom-ops/setup/stamp.mjs';
+import { filesOf } from '../check/tree.mjs';
 import type { ImportGraph } from './import_graph.js';
 
 const KEPT = '.cache/passed_specs.json';
@@ -28,7 +29,7 @@ export class PassedSpecs {
     private readonly graph: ImportGraph,
     env: NodeJS.ProcessEnv = process.env,
   ) {
-    this.#passed = (readKept(join(root, KEPT)) as Record<string, string> | null) ?? {};
+    this.#passed = (readStamp(join(root, KEPT)) as Record<string, string> | null) ?? {};
     this.#all = graph.files;
     const isCode = new Set(graph.files);
     // Fixtures are named in many ways; all of them are quickly read.
@@ -62,13 +63,14 @@ export class PassedSpecs {
       if (passed.has(spec)) this.#passed[spec] = stamp;
       else delete this.#passed[spec];
     }
-    keep(join(this.root, KEPT), this.#passed);
+    mkdirSync(join(this.root, dirname(KEPT)), { recursive: true });
+    writeStamp(join(this.root, KEPT), this.#passed);
   }
 
   #lineOf(file: string): string {
     const known = this.#hashes.get(file);
     if (known !== undefined) return known;
-    const line = `${file} ${hashOf(readFileSync(join(this.root, file)))}`;
+    const line = `${file} ${hashOf({ path: join(this.root, file) })}`;
     this.#hashes.set(file, line);
     return line;
   }

@@ -6,11 +6,13 @@
  * Exits with 1 where one fails.
  */
 import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { KEPT, PARTS } from './parts.mjs';
-import { Tree, keep, readKept } from './tree.mjs';
+import { readStamp, writeStamp } from '../../custom-ops/setup/stamp.mjs';
+import { Tree } from './tree.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PASSED = join(ROOT, KEPT, 'passed.json');
@@ -46,10 +48,11 @@ if (stranger !== undefined) {
   process.exit(2);
 }
 const parts = Object.entries(PARTS).filter(([name]) => named.length === 0 || named.includes(name));
+if (isKept) mkdirSync(join(ROOT, KEPT), { recursive: true });
 const tree = new Tree(ROOT);
 // Before they run: a file that changes meanwhile was perhaps not looked at.
 const queue = parts.map(([name, part]) => ({ name, part, stamp: tree.stampOf(part) }));
-const passed = /** @type {Record<string, string>} */ ((isKept ? readKept(PASSED) : null) ?? {});
+const passed = /** @type {Record<string, string>} */ ((isKept ? readStamp(PASSED) : null) ?? {});
 /** @type {Map<string, string>} */
 const ends = new Map();
 let failed = 0;
@@ -66,7 +69,7 @@ async function lane() {
     ends.set(name, `${end.passed ? 'passed' : 'FAILED'} ${end.seconds.toFixed(1)} s`);
     if (end.passed) passed[name] = stamp;
     else failed++;
-    if (isKept) keep(PASSED, passed);
+    if (isKept) writeStamp(PASSED, passed);
   }
 }
 await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, lane));

@@ -78,6 +78,9 @@ describe('npm run check', () => {
       recursive: true,
       filter: (path) => !/\.spec\.ts$|api\.mjs$/.test(path),
     });
+    for (const name of ['stamp.mjs', 'unfinished.mjs']) {
+      cpSync(join(ROOT, 'custom-ops/setup', name), join(folder, 'custom-ops/setup', name));
+    }
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     const tsconfig = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8')) as {
       compilerOptions: Record<string, unknown>;

@@ -7,7 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as prettier from 'prettier';
-import { filesOf, hashOf, keep, readKept } from './tree.mjs';
+import { hashOf, readStamp, writeStamp } from '../../custom-ops/setup/stamp.mjs';
+import { filesOf } from './tree.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const [kept] = process.argv.slice(2);
@@ -25,7 +26,7 @@ async function isFormatted(text, options) {
   return quick || prettier.check(text, options);
 }
 
-const known = new Set(/** @type {string[]} */ ((kept === undefined ? null : readKept(join(ROOT, kept))) ?? []));
+const known = new Set(/** @type {string[]} */ ((kept === undefined ? null : readStamp(join(ROOT, kept))) ?? []));
 /** @type {Set<string>} */
 const formatted = new Set();
 const complaints = [];
@@ -49,7 +50,7 @@ for (const path of filesOf(ROOT)) {
     complaints.push(`${path}: ${error instanceof Error ? error.message : error}`);
   }
 }
-if (kept !== undefined) keep(join(ROOT, kept), [...formatted]);
+if (kept !== undefined) writeStamp(join(ROOT, kept), [...formatted]);
 for (const complaint of complaints) console.error(complaint);
 console.log(`formats: ${count} files, ${complaints.length} complaints`);
 process.exitCode = complaints.length === 0 ? 0 : 1;

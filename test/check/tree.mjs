@@ -1,9 +1,9 @@
 // @ts-check
 /** The files of a checkout as git lists them, new ones too, and hashes of what a part of the check looks at. */
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashOf } from '../../custom-ops/setup/stamp.mjs';
 import { isOfAll } from './parts.mjs';
 
 /**
@@ -21,9 +21,6 @@ export function filesOf(root) {
   const paths = [...new Set(stdout.split('\0'))].filter((path) => path !== '' && existsSync(join(root, path)));
   return paths.filter((path) => lstatSync(join(root, path)).isFile()).sort();
 }
-
-/** @type {(content: string | Buffer) => string} */
-export const hashOf = (content) => createHash('sha1').update(content).digest('hex');
 
 /**
  * A made file, or the declarations of a folder.
@@ -48,13 +45,12 @@ export class Tree {
     this.root = root;
     this.files = filesOf(root);
     // What is installed, as npm wrote it down.
-    const packages = join(root, 'node_modules', '.package-lock.json');
-    this.tools = `${process.version} ${existsSync(packages) ? hashOf(readFileSync(packages)) : ''}`;
+    this.tools = hashOf(process.version, { path: join(root, 'node_modules', '.package-lock.json') });
   }
 
   /** @param {string} path */
   #hash(path) {
-    const hash = this.#hashes.get(path) ?? hashOf(readFileSync(join(this.root, path)));
+    const hash = this.#hashes.get(path) ?? hashOf({ path: join(this.root, path) });
     this.#hashes.set(path, hash);
     return hash;
   }
@@ -78,28 +74,4 @@ export class Tree {
  */
 function isSettings(path) {
   return !path.includes('/') && /^\.|\.(js|json)$/.test(path);
-}
-
-/**
- * What was kept as JSON; null where nothing was, or not whole.
- * @param {string} path
- * @returns {unknown}
- */
-export function readKept(path) {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return null;
-  }
-}
-
-/**
- * Keeps something as JSON, whole or not at all.
- * @param {string} path
- * @param {unknown} value
- */
-export function keep(path, value) {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.${process.pid}.partial`, JSON.stringify(value));
-  renameSync(`${path}.${process.pid}.partial`, path);
 }
