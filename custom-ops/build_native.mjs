@@ -23,6 +23,7 @@ const INSTRUCTION_SETS = {
   'instance_avx512.c': ['-mavx512f', '-mavx512dq', '-mfma'],
 };
 
+const HERE = { platform: process.platform, arch: process.arch };
 /** Compilers at a time. */
 const LANES = Math.max(2, Math.min(4, availableParallelism()));
 
@@ -65,6 +66,18 @@ function linkFlags(platform) {
   if (platform === 'darwin') return ['-dynamiclib', '-undefined', 'dynamic_lookup'];
   if (platform === 'win32') return ['-shared']; // hosts/node/windows finds the symbols
   return ['-shared', '-pthread', '-Wl,-z,nodelete', '-ldl', '-lm'];
+}
+
+/** Calls `work` with a folder for objects below another one, which is removed at the end. */
+async function withObjects(place, work) {
+  // Of this process alone: compilers that outlived a killed build may still write to theirs.
+  const folder = unfinished(join(place, `objects-${process.pid}`));
+  try {
+    mkdirSync(folder, { recursive: true });
+    await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function compileJobs({ cc, cxx, target, flags, napiInclude, tensorflowInclude, folder, cache, log }) {
@@ -112,43 +125,28 @@ function compileJobs({ cc, cxx, target, flags, napiInclude, tensorflowInclude, f
  * all are compiled. Throws an Error with the compiler's words.
  */
 export async function buildNative({ cc, cxx, napiInclude, tensorflowInclude, out, log, ...others }) {
-  const {
-    target = { platform: process.platform, arch: process.arch },
-    flags = [],
-    links = [],
-    objects: kept = null,
-  } = others;
+  const { target = HERE, flags = [], links = [], objects: kept = null } = others;
   const cache = kept === null ? null : new ObjectCache(kept, here);
-  // Of this process alone: compilers that outlived a killed build may still write to theirs.
-  const folder = unfinished(join(dirname(out), `objects-${process.pid}`));
   const [c, cPlusPlus] = [[cc].flat(), [cxx].flat()];
-  try {
-    mkdirSync(folder, { recursive: true });
-    const compilers = { cc: c, cxx: cPlusPlus, target, flags };
+  const compilers = { cc: c, cxx: cPlusPlus, target, flags };
+  await withObjects(dirname(out), async (folder) => {
     const { jobs, objects } = compileJobs({ ...compilers, napiInclude, tensorflowInclude, folder, cache, log });
     await runAll(jobs, LANES);
     const [linker, ...first] = tensorflowInclude ? cPlusPlus : c;
     await run(linker, [...first, ...objects, ...linkFlags(target.platform), ...links, '-o', out]);
     cache?.sweep();
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
   return out;
 }
 
 /** Compiles the kernels into `objects`, where a later buildNative with the same compiler finds them; needs no headers. */
 export async function compileKernels({ cc, objects: kept, log }) {
-  const target = { platform: process.platform, arch: process.arch };
-  const folder = unfinished(join(dirname(kept), `objects-${process.pid}`));
-  const compilers = { cc: [cc].flat(), cxx: null, target, flags: [] };
-  try {
-    mkdirSync(folder, { recursive: true });
-    const cache = new ObjectCache(kept, here);
-    const others = { napiInclude: null, tensorflowInclude: null };
-    await runAll(compileJobs({ ...compilers, ...others, folder, cache, log }).jobs, LANES);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const compilers = { cc: [cc].flat(), cxx: null, target: HERE, flags: [] };
+  const cache = new ObjectCache(kept, here);
+  await withObjects(dirname(kept), async (folder) => {
+    const { jobs } = compileJobs({ ...compilers, napiInclude: null, tensorflowInclude: null, folder, cache, log });
+    await runAll(jobs, LANES);
+  });
 }
 
 function nodeApiHeaders() {
