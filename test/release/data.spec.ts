@@ -103,6 +103,21 @@ for (const release of RELEASES) {
       expect(new Set(cases.map(({ kind }) => kind)).size).toBe(4);
     });
 
+    if (existsSync(files('pipeline'))) {
+      it('are models with a pipeline, which takes rows to the same predictions', async () => {
+        const { rows, outputs } = told<{ rows: never[]; outputs: PlainTensor }>(files('pipeline'));
+        const readers = [
+          () => tf.loadLayersModel(`file://${files('pipeline', 'layers', 'model.json')}`),
+          async () => (await emb.savedModel.load(files('pipeline', 'saved_model'))) as tf.LayersModel,
+        ];
+        for (const read of readers) {
+          const model = await read();
+          tf.tidy(() => expectTold([model.predict(model.pipeline!.apply(rows) as never) as tf.Tensor], [outputs]));
+          model.dispose();
+        }
+      });
+    }
+
     for (const version of VERSIONS) {
       for (const format of ['tfjs', 'npy']) {
         for (const cores of [2, 4]) {

@@ -1,13 +1,14 @@
 /**
  * Writes the files that a release can write, with what they must give back:
  *
- *     node test/release/make_fixtures.mjs TARBALL [--python PYTHON]
+ *     node test/release/make_fixtures.mjs TARBALL [--python PYTHON] [--name NAME]
  *
  * The tarball is installed into an empty folder, without TensorFlow and without a compiler. Its files go into
  * test/release/VERSION/files, each folder with a case.json: inputs, predictions, and predictions after more steps from
  * where the file left off. PYTHON has TensorFlow and tensorflowjs and makes graph models of the SavedModels; without it
  * there are none. What a release has written stays; this is run once for each. The tarball of 0.1.0 is that of commit
- * b28673a4, before any release was tagged.
+ * b28673a4, before any release was tagged. NAME, in place of VERSION, is that of a state between two releases: 0.2.0-1
+ * is the last one whose tables were variables alone. make_cluster_fixtures.ts adds what servers write.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,13 +16,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { fill } from '../frozen/programs/models.mjs';
 import { drawFor, packageAt, useBackend } from '../frozen/programs/package.mjs';
 import { releasedModels } from './fixtures/models.mjs';
 import { onDevices, stepOn, tablesOf, VERSIONS } from './fixtures/tpu.mjs';
 import { plain, predicted, train } from './fixtures/values.mjs';
 
 const { values: options, positionals } = parseArgs({
-  options: { python: { type: 'string' } },
+  options: { python: { type: 'string' }, name: { type: 'string' } },
   allowPositionals: true,
 });
 if (positionals.length !== 1) throw new Error('the path of one tarball, as npm pack makes it');
@@ -46,7 +48,7 @@ const root = join(folder, 'node_modules', 'tfjs-embeddings');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const found = await packageAt(root);
 const { tf, emb } = found;
-const OUT = fileURLToPath(new URL(`./${version}/files/`, import.meta.url));
+const OUT = fileURLToPath(new URL(`./${options.name ?? version}/files/`, import.meta.url));
 rmSync(OUT, { recursive: true, force: true });
 
 const folderName = (name) => name.replace(/\W+/g, '_');
@@ -150,6 +152,38 @@ function writePreprocessing() {
   put(join(made('preprocessing'), 'case.json'), told);
 }
 
+async function writePipeline() {
+  const { Pipeline, Normalization, Hashing } = emb.preprocessing;
+  const rows = [
+    { user: 'a', tags: ['x', 'y'], age: 30, site: 'one' },
+    { user: 'b', tags: [], age: 41, site: 'two' },
+    { user: 'a', tags: ['y'], age: 29, site: 'three' },
+  ];
+  const columns = {
+    user: 'string',
+    tags: { list: 'string' },
+    age: new Normalization(),
+    site: new Hashing({ numBins: 7, salt: 2 }),
+  };
+  const pipeline = new Pipeline({ columns }).adapt(rows);
+  const [inputs, dims] = [pipeline.inputs(), pipeline.inputDims()];
+  const pooled = ['user', 'tags', 'site'].map((name) =>
+    emb.layers
+      .embedding({ inputDim: dims[name], outputDim: 3, combiner: 'mean', name: `of_${name}` })
+      .apply(inputs[name]),
+  );
+  const joined = tf.layers.concatenate().apply([...pooled, inputs.age]);
+  const outputs = tf.layers.dense({ units: 1, name: 'head' }).apply(joined);
+  const model = tf.model({ inputs: Object.values(inputs), outputs, name: 'rows' });
+  fill(tf, model);
+  model.pipeline = pipeline;
+  const path = made('pipeline');
+  await model.save(`file://${join(path, 'layers')}`);
+  await emb.savedModel.export(model, join(path, 'saved_model'));
+  const asked = [...rows, { user: 'new', tags: ['y', 'new'], age: 0, site: 'one' }];
+  put(join(path, 'case.json'), { rows: asked, outputs: plain(model.predict(pipeline.apply(asked))) });
+}
+
 async function writeTables() {
   for (const name of VERSIONS) {
     await onDevices(found, 2);
@@ -173,6 +207,7 @@ await useBackend(found, 'cpu reference');
 await writeArrays();
 writePlans();
 writePreprocessing();
+await writePipeline();
 if (options.python !== undefined) {
   run(options.python, [fileURLToPath(new URL('./fixtures/convert.py', import.meta.url)), OUT], folder);
 }

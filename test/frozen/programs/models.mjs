@@ -18,7 +18,9 @@ const WEIGHTS = [
   [1, 1, 1, 1],
 ];
 
-/** Functions that make `{model, inputs}`, by name. */
+/**
+ * Functions that make `{model, inputs}`, by name; `isTrained`: it is compiled, `isFilled`: its weights are given.
+ */
 export function modelsOf({ tf, emb }) {
   const int = (rows) => tf.tensor2d(rows, undefined, 'int32');
   const ids = (name, length = 4) => tf.input({ shape: [length], dtype: 'int32', name });
@@ -49,8 +51,8 @@ export function modelsOf({ tf, emb }) {
     };
   };
 
-  const shared = () => {
-    const movies = emb.embeddingTable({ name: 'movies', ...table });
+  const shared = (more = {}) => {
+    const movies = emb.embeddingTable({ name: 'movies', ...table, ...more });
     const inputs = [ids('seen'), ids('next', 1)];
     const [seen, next] = inputs.map((input, i) =>
       emb.layers.embedding({ table: movies, combiner: ['mean', 'sum'][i], name: `movies_${i}` }).apply(input),
@@ -133,6 +135,12 @@ export function modelsOf({ tf, emb }) {
   };
 
   const rate = { learningRate: 0.1 };
+  /** A copy with tables of fewer bits. */
+  const quantized = ({ model, inputs }, dtype) => {
+    fill(tf, model);
+    return { model: emb.quantize(model, { dtype }), inputs, isFilled: true };
+  };
+  const halves = { storage: 'float16', seed: 4 };
   return {
     'embedding, one id': () => ({
       model: tf.sequential({
@@ -152,11 +160,14 @@ export function modelsOf({ tf, emb }) {
     'embedding, own optimizer': () =>
       compiled(bags('sum', { optimizer: emb.train.ftrl({ ...rate, l1: 0.01 }) }), emb.train.adagradMomentum(rate)),
     'embedding, float16': () => compiled(bags('sum', { storage: 'float16', seed: 3 }), emb.train.adagrad(rate)),
-    'embedding, int8': () => {
-      const { model, inputs } = bags('mean');
-      fill(tf, model);
-      return { model: emb.quantize(model, { dtype: 'int8' }), inputs };
-    },
+    'embedding, int8': () => quantized(bags('mean'), 'int8'),
+    'raggedEmbedding, int8': () => quantized(ragged({ combiner: 'sqrtn', maxNorm: 0.5, outOfRange: 'zero' }), 'int8'),
+    'embedding, weights, int8': () => quantized(weighted('sum'), 'int8'),
+    'a shared table, int8': () => quantized(shared(), 'int8'),
+    'distributedEmbedding, int8': () => quantized(distributed(), 'int8'),
+    'distributedEmbedding, float16': () => quantized(distributed(), 'float16'),
+    'a shared table, float16, adam': () => compiled(shared(halves), emb.train.adam(rate)),
+    'raggedEmbedding, float16, ftrl': () => compiled(ragged(halves), emb.train.ftrl(rate)),
     'embedding, weights': () => weighted('mean'),
     'a shared table, rowWiseAdagrad': () => compiled(shared(), emb.train.rowWiseAdagrad(rate)),
     raggedEmbedding: () => ragged({}),

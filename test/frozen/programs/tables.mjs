@@ -2,6 +2,7 @@
  * Tables and slots after five steps on one backend, as hashes: `node tables.mjs BACKEND [CHECKOUT]` prints
  * `{key, groups: {group: {case: hash}}}`. Steps are op by op unless a group says otherwise.
  */
+import { capturedGroups } from './captured.mjs';
 import { Digest, drawFor, outcome, packageAt, useBackend } from './package.mjs';
 import { PLAIN_TRAIN, TRAIN } from './optimizers.mjs';
 import { tpuGroups } from './tpu_tables.mjs';
@@ -197,4 +198,5 @@ async function fits() {
 emb.setCapture(false);
 const groups = { ...(await tables()), ...(await distributed()), ...(await fits()) };
 if (onDevices) Object.assign(groups, await tpuGroups(found));
+if (backend === 'tensorflow') Object.assign(groups, await capturedGroups(found));
 process.stdout.write(JSON.stringify({ key, groups }), () => process.exit(0));
