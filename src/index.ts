@@ -200,7 +200,8 @@ export type {
 export type { DenseIds, IdsInput, RaggedIds } from './ids/parse_ids.js';
 export type { SparseInput, SparseValues } from './ids/sparse_values.js';
 export type { WeightsInput } from './ids/weights.js';
-export type { Combiner, OutOfRange, PackedStorage, Storage } from './base/types.js';
+export type { Combiner, OutOfRange } from './base/types.js';
+export type { PackedStorage, Storage } from './codecs/codec.js';
 export type { OptimizerName } from './rules/rules.js';
 
 /* Types that public names refer to, for those who write them down. */

@@ -76,18 +76,18 @@ TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t c
   return bad;
 }
 
-static forward_stream stream_of(const te_forward* job, int64_t end) {
+static forward_stream stream_of(const te_lookup_job* job, int64_t end) {
   const te_bags* bags = job->bags;
-  const int64_t dim = job->dim;
+  const int64_t dim = job->table.dim;
   forward_stream s;
-  s.table = job->table;
+  s.table = te_floats(&job->table);
   s.values = bags->values;
   s.weights = bags->weights;
   s.dim = dim;
   s.last = (int64_t)bags->row_splits[end] - 1;
   s.ahead = te_max(TE_LEAST_IDS_AHEAD, te_min(TE_BYTES_AHEAD / (dim * 4), TE_MOST_IDS_AHEAD));
   s.limit = job->limit;
-  s.straddles = te_straddles(job->table, dim * 4);
+  s.straddles = te_straddles(s.table, dim * 4);
   return s;
 }
 
@@ -110,9 +110,9 @@ PASS(weighted_1, 1, 0, 1)
 PASS(weighted_part, 0, 1, 1)
 #undef PASS
 
-static int64_t forward_bags(const te_forward* job, int64_t first, int64_t end) {
+static int64_t forward_bags(const te_lookup_job* job, int64_t first, int64_t end) {
   const te_bags* bags = job->bags;
-  const int64_t dim = job->dim;
+  const int64_t dim = job->table.dim;
   const int weighted = bags->weights != NULL;
   const int32_t block = te_touched_at_once(dim);
   forward_stream s = stream_of(job, end);
@@ -125,7 +125,7 @@ static int64_t forward_bags(const te_forward* job, int64_t first, int64_t end) {
     int64_t column = 0, bad = -1;
     for (; touched < to; touched += block) {
       const int64_t count = te_min(block, s.last + 1 - touched);
-      te_touch_rows(job->table, bags->values + touched, (int32_t)count, job->limit, (int32_t)dim, &sink);
+      te_touch_rows(te_floats(&job->table), bags->values + touched, (int32_t)count, job->limit, (int32_t)dim, &sink);
     }
 #define SUM(v)                                                      \
   bad = weighted ? weighted_##v(&s, from, to, column, divisor, out) \
@@ -150,7 +150,7 @@ static int64_t forward_bags(const te_forward* job, int64_t first, int64_t end) {
 #else
 
 /* Rows of one chunk. */
-TE_INLINE int64_t forward_bags(const te_forward* job, int64_t first, int64_t end, const int vectors, const int part,
+TE_INLINE int64_t forward_bags(const te_lookup_job* job, int64_t first, int64_t end, const int vectors, const int part,
                                const int weighted) {
   const te_bags* bags = job->bags;
   forward_stream s = stream_of(job, end);
@@ -167,9 +167,9 @@ TE_INLINE int64_t forward_bags(const te_forward* job, int64_t first, int64_t end
  * Rows of several chunks: the ids of a bag are read once per chunk, and each time the same columns of rows to come are
  * fetched. Asking for whole rows the first time leaves the memory idle the other times.
  */
-TE_INLINE int64_t forward_wide_bags(const te_forward* job, int64_t first, int64_t end, const int weighted) {
+TE_INLINE int64_t forward_wide_bags(const te_lookup_job* job, int64_t first, int64_t end, const int weighted) {
   const te_bags* bags = job->bags;
-  const int64_t dim = job->dim;
+  const int64_t dim = job->table.dim;
   forward_stream s = stream_of(job, end);
   for (int64_t b = first; b < end; b++) {
     const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
@@ -199,9 +199,9 @@ TE_INLINE int64_t forward_wide_bags(const te_forward* job, int64_t first, int64_
 #endif
 
 /* Rows longer than max_norm are shortened first. */
-static int64_t forward_limited(const te_forward* job, int64_t first, int64_t end) {
+static int64_t forward_limited(const te_lookup_job* job, int64_t first, int64_t end) {
   const te_bags* bags = job->bags;
-  const int64_t dim = job->dim;
+  const int64_t dim = job->table.dim;
   for (int64_t b = first; b < end; b++) {
     const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
     const float divisor = te_divisor(bags, from, to);
@@ -213,7 +213,7 @@ static int64_t forward_limited(const te_forward* job, int64_t first, int64_t end
         if (bags->out_of_range == TE_ERROR) return i;
         continue;
       }
-      const float* row = job->table + (int64_t)id * dim;
+      const float* row = te_floats(&job->table) + (int64_t)id * dim;
       const double weight = bags->weights == NULL ? 1.0 : (double)bags->weights[i];
       te_add_scaled(out, row, (float)(weight * te_row_scale(row, dim, bags->max_norm)), dim);
     }
@@ -223,12 +223,12 @@ static int64_t forward_limited(const te_forward* job, int64_t first, int64_t end
   return -1;
 }
 
-static int64_t forward(const te_forward* job, int64_t first, int64_t end) {
+static int64_t forward(const te_lookup_job* job, int64_t first, int64_t end) {
   if (job->bags->max_norm > 0.0f) return forward_limited(job, first, end);
 #if defined(__wasm__)
   return forward_bags(job, first, end);
 #else
-  const int64_t dim = job->dim;
+  const int64_t dim = job->table.dim;
   const int weighted = job->bags->weights != NULL;
   if (dim > TE_CHUNK) {
     return weighted ? forward_wide_bags(job, first, end, 1) : forward_wide_bags(job, first, end, 0);

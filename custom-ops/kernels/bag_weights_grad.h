@@ -17,9 +17,9 @@ TE_INLINE void te_finish_weights_gradient(const te_bags* bags, int64_t from, int
   }
 }
 
-static void weights_gradient(const te_weights_gradient* job, int64_t first, int64_t end) {
+static void float_weights_gradient(const te_lookup_job* job, int64_t first, int64_t end) {
   const te_bags* bags = job->bags;
-  const int64_t dim = job->dim;
+  const int64_t dim = job->table.dim;
   for (int64_t b = first; b < end; b++) {
     const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
     const float* gradient = job->gradient + b * dim;
@@ -29,7 +29,7 @@ static void weights_gradient(const te_weights_gradient* job, int64_t first, int6
       const uint32_t id = (uint32_t)bags->values[i];
       double dot = 0.0;
       if (id < job->limit) {
-        const float* row = job->table + (int64_t)id * dim;
+        const float* row = te_floats(&job->table) + (int64_t)id * dim;
         dot = te_dot(row, gradient, dim) * te_row_scale(row, dim, bags->max_norm);
       }
       total += (double)bags->weights[i] * dot;

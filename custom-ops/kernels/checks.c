@@ -23,12 +23,10 @@ int te_fits(int64_t a, int64_t b) {
   return b == 0 || (uint64_t)a <= most / (uint64_t)b;
 }
 
-int te_rows_are_whole(const te_rows* table) {
-  const int is_packed = table->storage != TE_FLOAT32;
-  if (table->storage < TE_FLOAT32 || table->storage > TE_INT8 || table->rows < 0 || table->dim < 1) return 0;
-  const int64_t words = is_packed ? te_packed_words(table->storage, table->dim) : table->dim;
-  if (!te_fits(table->rows, words) || (is_packed && table->row_words != words)) return 0;
-  return table->rows == 0 || (is_packed ? (const void*)table->words : (const void*)table->data) != NULL;
+int te_rows_are_whole(const te_rows* table, int need_data) {
+  if (table->codec < 0 || table->codec >= TE_CODECS || table->rows < 0 || table->dim < 1) return 0;
+  if (!te_fits(table->rows, te_row_words(table->codec, table->dim))) return 0;
+  return !need_data || table->rows == 0 || table->data != NULL;
 }
 
 static te_status check_splits(const te_bags* bags) {
@@ -46,13 +44,12 @@ static te_status check_splits(const te_bags* bags) {
   return te_ok();
 }
 
-te_status te_check(const te_table* table, const te_bags* bags, int need_data) {
+te_status te_check(const te_rows* table, const te_bags* bags, int need_data) {
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
-  if (table == NULL || bags == NULL) return bad;
-  if (table->rows < 0 || table->dim < 1 || !te_fits(table->rows, table->dim)) return bad;
+  if (table == NULL || bags == NULL || !te_rows_are_whole(table, need_data)) return bad;
+  if (!te_fits(table->rows, table->dim)) return bad;
   if (bags->nnz < 0 || bags->nnz > INT32_MAX || bags->batch < 0 || bags->batch >= INT32_MAX) return bad;
   if (!te_fits(bags->batch, table->dim)) return bad;
-  if (need_data && table->rows > 0 && table->data == NULL) return bad;
   if (bags->row_splits == NULL || (bags->nnz > 0 && bags->values == NULL)) return bad;
   if (bags->combiner < TE_SUM || bags->combiner > TE_SQRTN) return bad;
   if (bags->out_of_range != TE_ERROR && bags->out_of_range != TE_ZERO) return bad;
@@ -60,7 +57,7 @@ te_status te_check(const te_table* table, const te_bags* bags, int need_data) {
   return check_splits(bags);
 }
 
-te_status te_check_batch(const te_table* table, const te_bags* bags) {
+te_status te_check_batch(const te_rows* table, const te_bags* bags) {
   const te_status status = te_check(table, bags, 1);
   if (status.code != TE_OK || bags->out_of_range != TE_ERROR) return status;
   const uint32_t limit = te_id_limit(table->rows);

@@ -5,16 +5,20 @@
 #include "embedding.h"
 #include "portable.h"
 
+/* The rows of a table as what they are. */
+static inline float* te_floats(const te_rows* table) { return (float*)table->data; }
+static inline int32_t* te_words(const te_rows* table) { return (int32_t*)table->data; }
+
 /* ---- checks.c ---- */
 
 TE_INTERNAL te_status te_ok(void);
 TE_INTERNAL te_status te_failure(int32_t code, int64_t position, int32_t id);
 /* Whether a * b floats can be addressed. */
 TE_INTERNAL int te_fits(int64_t a, int64_t b);
-/* Whether sizes, storage and pointers of rows belong together. */
-TE_INTERNAL int te_rows_are_whole(const te_rows* table);
+/* Whether codec, sizes and pointer of rows belong together. need_data: their values will be read. */
+TE_INTERNAL int te_rows_are_whole(const te_rows* table, int need_data);
 /* Sizes, pointers, enums and row splits. need_data: the table's values will be read. */
-TE_INTERNAL te_status te_check(const te_table* table, const te_bags* bags, int need_data);
+TE_INTERNAL te_status te_check(const te_rows* table, const te_bags* bags, int need_data);
 /* Ids below this number name a row. */
 TE_INTERNAL uint32_t te_id_limit(int64_t rows);
 /* First bag of part `part` of `parts` parts of nearly equal work (ids and bags); monotonous in `part`. */
@@ -118,58 +122,31 @@ TE_INTERNAL void te_apply_linked(int32_t optimizer, te_step* leader);
 
 /* ---- kernels, one set per instruction set (instance_*.c) ---- */
 
-typedef struct te_forward {
+/* Lookups: pooling, or the gradient of weights. */
+typedef struct te_lookup_job {
   const te_bags* bags;
-  const float* table;
-  int64_t dim;
-  uint32_t limit;
-  float* pooled;
-} te_forward;
-
-typedef struct te_weights_gradient {
-  const te_bags* bags;
-  const float* table;
-  int64_t dim;
-  uint32_t limit;
-  const float* gradient;
-  float* out;
-} te_weights_gradient;
-
-/* Lookups of packed rows: pooling, or the gradient of weights. */
-typedef struct te_packed_job {
-  const te_bags* bags;
-  const int32_t* words;
+  te_rows table;
   int64_t row_words;
-  int64_t dim;
-  int32_t storage; /* te_storage */
   uint32_t limit;
   float* pooled;
   const float* gradient;
   float* out;
-} te_packed_job;
+} te_lookup_job;
 
 /* Sums of pooled gradients per row, and what is done with them. */
 typedef struct te_update {
   const te_groups* groups;
   const float* gradient; /* [batch, dim] */
-  float* table;
-  int64_t rows;
-  int64_t dim;
+  te_rows table;
+  int64_t row_words;
   float max_norm;
   int32_t optimizer;
   float* slots[TE_MOST_SLOTS]; /* those that the optimizer lacks are NULL */
   const te_hyper* hyper;
   float gradient_scale; /* from clip_norm */
   float* row_gradients; /* te_gradient_rows: [unique, dim] */
-  int32_t* words;       /* rows of float16 in place of `table`; NULL: there are none */
-  int64_t row_words;
   uint32_t rounding_key[2];
 } te_update;
-
-/* te_sparse_apply on a table, or on its rows of float16 where `words` is not NULL. */
-TE_INTERNAL te_status te_apply_rows(int32_t optimizer, const te_table* table, int32_t* words, float* const* slots,
-                                    int32_t n_slots, const te_bags* bags, const float* gradient, const te_hyper* hyper,
-                                    void* workspace, size_t workspace_bytes);
 
 /* c [m, n] = a b, or c plus that: a [m, k] by the distances of its rows and columns, b [k, n] row after row. */
 typedef struct te_product {
@@ -210,23 +187,16 @@ typedef struct te_coded_query {
 typedef struct te_kernels {
   const char* name;
   /* Pools bags first .. end - 1. Returns the first position with an id out of range, or -1. */
-  int64_t (*forward)(const te_forward* job, int64_t first, int64_t end);
-  void (*weights_gradient)(const te_weights_gradient* job, int64_t first, int64_t end);
+  int64_t (*look_up)(const te_lookup_job* job, int64_t first, int64_t end);
+  void (*weights_gradient)(const te_lookup_job* job, int64_t first, int64_t end);
   /* Rows first .. end - 1 of the groups, whose occurrences begin at order[begin]; `to`: where the first of them goes. */
   void (*gradient_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to);
   double (*gradient_squares)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
   void (*update_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
-  /* Steps table rows first .. end - 1 with a zero gradient; zeros [dim]. */
-  void (*step_untouched)(const te_update* job, int64_t first, int64_t end, const float* zeros);
-  /* As forward and weights_gradient, over packed rows. */
-  int64_t (*packed_forward)(const te_packed_job* job, int64_t first, int64_t end);
-  void (*packed_weights_gradient)(const te_packed_job* job, int64_t first, int64_t end);
+  /* Steps table rows first .. end - 1 with a zero gradient; zeros [dim]; w [dim + 1]: room for a row that is packed. */
+  void (*step_untouched)(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
   void (*product)(const te_product* product);
   void (*class_rows)(const te_class_rows* job, int64_t first, int64_t end);
-  /* As update_rows, gradient_squares and step_untouched, on rows of float16; w [dim + 1]: room for a row. */
-  void (*update_packed_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
-  double (*packed_gradient_squares)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
-  void (*step_untouched_packed)(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
   /* Rows first .. end - 1 as floats, and their products with a query. */
   void (*widen_rows)(const te_rows* table, int64_t first, int64_t end, float* to);
   void (*row_dots)(const te_rows* table, const float* query, int64_t first, int64_t end, float* to);
@@ -244,30 +214,25 @@ typedef struct te_kernels {
 
 #if defined(__wasm__)
 /* Called directly: a table of functions would need a data segment, and the module is linked without one. */
-int64_t te_forward_wasm(const te_forward* job, int64_t first, int64_t end);
-void te_weights_gradient_wasm(const te_weights_gradient* job, int64_t first, int64_t end);
+int64_t te_look_up_wasm(const te_lookup_job* job, int64_t first, int64_t end);
+void te_weights_gradient_wasm(const te_lookup_job* job, int64_t first, int64_t end);
 void te_gradient_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to);
 double te_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
 void te_update_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
-void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, const float* zeros);
-int64_t te_packed_forward_wasm(const te_packed_job* job, int64_t first, int64_t end);
-void te_packed_weights_gradient_wasm(const te_packed_job* job, int64_t first, int64_t end);
+void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
 void te_product_wasm(const te_product* product);
-void te_update_packed_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
-double te_packed_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
-void te_step_untouched_packed_wasm(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
 void te_widen_rows_wasm(const te_rows* table, int64_t first, int64_t end, float* to);
 void te_row_dots_wasm(const te_rows* table, const float* query, int64_t first, int64_t end, float* to);
 int te_row_bounds_wasm(const te_rows* table, const te_coded_query* query, int64_t first, int64_t end, float* to);
 int64_t te_next_above_wasm(const float* products, const float* limits, int64_t from, int64_t count);
 #define TE_KERNEL(name) te_##name##_wasm
-#define TE_KERNEL_OF(dim, name) TE_KERNEL(name)
+#define TE_KERNEL_OF(table, name) TE_KERNEL(name)
 #else
 TE_INTERNAL const te_kernels* te_kernels_in_use(void);
-/* Of those that the processor has, the set that suits rows of `dim` floats. */
-TE_INTERNAL const te_kernels* te_kernels_of(int64_t dim);
+/* Of those that the processor has, the set that suits such rows. */
+TE_INTERNAL const te_kernels* te_kernels_of(const te_rows* table);
 #define TE_KERNEL(name) te_kernels_in_use()->name
-#define TE_KERNEL_OF(dim, name) te_kernels_of(dim)->name
+#define TE_KERNEL_OF(table, name) te_kernels_of(table)->name
 #endif
 
 #endif

@@ -82,12 +82,27 @@ typedef struct te_bags {
   int32_t more_uses;
 } te_bags;
 
-/* Row-major float32 [rows, dim]. */
-typedef struct te_table {
-  float* data;
+/*
+ * How the numbers of a row are kept, in the order of CODECS in src/codecs/codecs.ts: in words of 32 bits, the first column
+ * in the lowest bits, and bits behind the last one 0. TE_FLOAT32: a word each. TE_FLOAT16: two columns per word. TE_INT8:
+ * four codes of 8 bits without sign per word, then two words, the float32 scale and offset of the row: a column is
+ * scale * code + offset (the fused 8-bit rows of FBGEMM).
+ */
+enum te_codec { TE_FLOAT32 = 0, TE_FLOAT16 = 1, TE_INT8 = 2, TE_CODECS };
+/* Words of a row. */
+TE_CONSTANT int64_t te_row_words(int codec, int64_t dim) {
+  return codec == TE_FLOAT32 ? dim : codec == TE_FLOAT16 ? dim / 2 + dim % 2 : dim / 4 + (dim % 4 != 0) + 2;
+}
+/* Whether steps write such rows. */
+TE_CONSTANT int te_trains(int codec) { return codec != TE_INT8; }
+
+/* A table, or some of its rows. */
+typedef struct te_rows {
+  void* data; /* [rows, te_row_words] */
   int64_t rows;
   int64_t dim;
-} te_table;
+  int32_t codec; /* te_codec */
+} te_rows;
 
 /* All float32, in the order of HYPER_FIELDS in src/rules/hyper.ts. */
 typedef struct te_hyper {
@@ -118,7 +133,7 @@ typedef struct te_hyper {
   float constraint_min;
   float constraint_max;
   float constraint_rate;
-  /* The key of stochastic rounding, 16 bits each; te_packed_apply alone uses them. */
+  /* The key of stochastic rounding, 16 bits each; rows of TE_FLOAT16 alone use them. */
   float rounding_key0;
   float rounding_key1;
   float rounding_key2;
@@ -137,34 +152,37 @@ static inline int te_steps_all_rows(int optimizer, const te_hyper* h) {
 }
 
 /* What a step would refuse of a table and a batch: sizes, row splits, ids where those out of range are an error. */
-te_status te_check_batch(const te_table* table, const te_bags* bags);
+te_status te_check_batch(const te_rows* table, const te_bags* bags);
 
 /* pooled [batch, dim] = combined rows of each bag. Empty bag: zeros. Needs no workspace. */
-te_status te_embedding_bag(const te_table* table, const te_bags* bags, float* pooled);
+te_status te_embedding_bag(const te_rows* table, const te_bags* bags, float* pooled);
 
 /*
  * Gradient with respect to the table. gradient [batch, dim].
  * te_embedding_bag_grad_group groups the ids and tells how many rows are touched; te_embedding_bag_grad_rows then
  * writes unique_ids [unique] ascending and row_gradients [unique, dim] from the same, untouched workspace.
- * table->data is read only when max_norm > 0 and may be NULL otherwise.
+ * table->data is read only when max_norm > 0 and may be NULL otherwise. Of rows of TE_FLOAT32 alone.
  */
 size_t te_embedding_bag_grad_workspace(int64_t nnz, int64_t batch, int64_t rows, int64_t dim);
-te_status te_embedding_bag_grad_group(const te_table* table, const te_bags* bags, void* workspace,
+te_status te_embedding_bag_grad_group(const te_rows* table, const te_bags* bags, void* workspace,
                                       size_t workspace_bytes, int64_t* unique);
-te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags, const float* gradient, void* workspace,
+te_status te_embedding_bag_grad_rows(const te_rows* table, const te_bags* bags, const float* gradient, void* workspace,
                                      size_t workspace_bytes, int32_t* unique_ids, float* row_gradients);
 
 /* weights_gradient [nnz]; bags->weights must be set. Needs no workspace. */
-te_status te_embedding_bag_weights_grad(const te_table* table, const te_bags* bags, const float* gradient,
+te_status te_embedding_bag_weights_grad(const te_rows* table, const te_bags* bags, const float* gradient,
                                         float* weights_gradient);
 
 /*
  * One exact step in place: each touched row is updated once, with the sum over its occurrences.
  * slots: te_slot_count(optimizer), each [rows, dim], or [rows] where te_has_row_slots(optimizer).
  * Order: sum, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
+ * Rows of TE_FLOAT16 are widened, stepped as float32 and rounded stochastically. A random word for each column, of the key
+ * in `hyper`, the row and the column alone, decides whether it goes up or down; the expectation is the float32 value.
+ * Finite numbers beyond 65504 stay 65504.
  */
 size_t te_sparse_apply_workspace(int32_t optimizer, int64_t nnz, int64_t batch, int64_t rows, int64_t dim);
-te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const* slots, int32_t n_slots,
+te_status te_sparse_apply(int32_t optimizer, const te_rows* table, float* const* slots, int32_t n_slots,
                           const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
                           size_t workspace_bytes);
 
@@ -172,7 +190,7 @@ te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const
 
 /* One lookup, and what came of it. */
 typedef struct te_lookup {
-  te_table table;
+  te_rows table;
   te_bags bags;
   float* pooled;
   te_status status;
@@ -180,8 +198,7 @@ typedef struct te_lookup {
 
 /* One step of a table, with a workspace of its own, and what came of it. What comes after `status` is the core's own. */
 typedef struct te_step {
-  te_table table;
-  int32_t* words; /* rows of float16 in place of table.data, where not NULL; see te_packed_apply */
+  te_rows table;
   float* slots[TE_MOST_SLOTS];
   te_bags bags;
   const float* gradient;
@@ -206,37 +223,6 @@ void te_sparse_apply_many(int32_t optimizer, te_step* steps, int64_t count);
  * that takes, SIZE_MAX for more than there can be; where `workspace` is NULL it places nothing.
  */
 size_t te_place_workspaces(te_step* steps, int64_t count, void* workspace);
-
-/* ---- packed rows ---- */
-
-enum te_storage { TE_FLOAT32 = -1, TE_FLOAT16 = 0, TE_INT8 = 1 };
-
-/*
- * Rows packed into words of 32 bits, the first column in the lowest bits. TE_FLOAT16: two columns per word. TE_INT8: four
- * codes of 8 bits without sign per word, then two words, the float32 scale and offset of the row: a column is
- * scale * code + offset (the fused 8-bit rows of FBGEMM). Bits behind the last column are 0.
- */
-typedef struct te_packed_table {
-  int32_t* words; /* [rows, te_packed_words] */
-  int64_t rows;
-  int64_t dim;
-  int32_t storage; /* te_storage */
-} te_packed_table;
-
-/* Words of a row. */
-int64_t te_packed_words(int32_t storage, int64_t dim);
-/* As te_embedding_bag and te_embedding_bag_weights_grad. */
-te_status te_packed_bag(const te_packed_table* table, const te_bags* bags, float* pooled);
-te_status te_packed_bag_weights_grad(const te_packed_table* table, const te_bags* bags, const float* gradient,
-                                     float* weights_gradient);
-/*
- * As te_sparse_apply, on rows of TE_FLOAT16: a row is widened, stepped as float32 and rounded stochastically. A random
- * word for each column, of the key in `hyper`, the row and the column alone, decides whether it goes up or down; the
- * expectation is the float32 value. Finite numbers beyond 65504 stay 65504. Its workspace is that of te_sparse_apply.
- */
-te_status te_packed_apply(int32_t optimizer, const te_packed_table* table, float* const* slots, int32_t n_slots,
-                          const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
-                          size_t workspace_bytes);
 
 /* ---- halves that travel ---- */
 
@@ -271,16 +257,6 @@ void te_fill_part(const te_fill* fill, const te_filled_part* part, float* target
 void te_checksum(const float* values, const te_filled_part* part, uint32_t* sums);
 
 /* ---- ranking ---- */
-
-/* Rows of any storage: `data` for TE_FLOAT32, else `words`, te_packed_words of them in a row. */
-typedef struct te_rows {
-  const float* data;
-  const int32_t* words;
-  int64_t row_words;
-  int64_t rows;
-  int64_t dim;
-  int32_t storage; /* te_storage */
-} te_rows;
 
 /* A list of ids for each query, ascending: values[splits[q] .. splits[q + 1]). `splits` NULL: there are no lists. */
 typedef struct te_id_lists {
@@ -400,19 +376,11 @@ te_status te_segment_sum(const float* terms, const int32_t* ids, int64_t count, 
 /* Writes the distinct ids in [0, rows), ascending, into touched [count]; returns how many there are. */
 int64_t te_touched_rows(const int32_t* ids, int64_t count, int64_t rows, int32_t* touched);
 
-/* Rows of floats, or of TE_FLOAT16 in words. */
-typedef struct te_penalized {
-  const void* data;
-  int64_t rows;
-  int64_t dim;
-  int32_t is_half;
-} te_penalized;
-
-/* penalty = l1 sum |w| + l2 sum w^2 over the rows of these distinct ids. */
-te_status te_row_penalty(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+/* penalty = l1 sum |w| + l2 sum w^2 over the rows of these distinct ids, which train. */
+te_status te_row_penalty(const te_rows* table, const int32_t* ids, int64_t count, float l1, float l2,
                          float* penalty);
 /* Its gradient times `upstream`, one row per id: gradient [count, dim]. */
-te_status te_row_penalty_grad(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+te_status te_row_penalty_grad(const te_rows* table, const int32_t* ids, int64_t count, float l1, float l2,
                               float upstream, float* gradient);
 
 /* The first of `rows` that is not in [0, of), by its place; -1: all are. */

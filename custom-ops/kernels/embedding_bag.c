@@ -1,8 +1,18 @@
 /* Entry points: pooling, and its gradients with respect to the table and to the weights. */
 #include "core.h"
 
+static te_lookup_job job_of(const te_rows* table, const te_bags* bags) {
+  te_lookup_job job;
+  te_fill(&job, 0, sizeof job);
+  job.bags = bags;
+  job.table = *table;
+  job.row_words = te_row_words(table->codec, table->dim);
+  job.limit = te_id_limit(table->rows);
+  return job;
+}
+
 typedef struct forward_run {
-  te_forward job;
+  te_lookup_job job;
   int64_t tasks;
   int64_t bad[TE_MOST_TASKS]; /* per task: first position with an id out of range, or -1 */
 } forward_run;
@@ -11,21 +21,18 @@ static void forward_task(void* context, int64_t task, int32_t worker) {
   forward_run* run = context;
   const te_bags* bags = run->job.bags;
   (void)worker;
-  run->bad[task] = TE_KERNEL_OF(run->job.dim, forward)(&run->job, te_first_bag(bags, task, run->tasks),
-                                                       te_first_bag(bags, task + 1, run->tasks));
+  run->bad[task] = TE_KERNEL_OF(&run->job.table, look_up)(&run->job, te_first_bag(bags, task, run->tasks),
+                                                          te_first_bag(bags, task + 1, run->tasks));
 }
 
-te_status te_embedding_bag(const te_table* table, const te_bags* bags, float* pooled) {
+te_status te_embedding_bag(const te_rows* table, const te_bags* bags, float* pooled) {
   const te_status status = te_check(table, bags, 1);
   if (status.code != TE_OK) return status;
   if (bags->batch == 0) return te_ok();
   if (pooled == NULL) return te_failure(TE_BAD_ARGUMENT, 0, 0);
   const int32_t workers = te_get_threads();
   forward_run run;
-  run.job.bags = bags;
-  run.job.table = table->data;
-  run.job.dim = table->dim;
-  run.job.limit = te_id_limit(table->rows);
+  run.job = job_of(table, bags);
   run.job.pooled = pooled;
   run.tasks = te_task_count(bags, table->dim, workers);
   te_parallel(run.tasks, workers, forward_task, &run);
@@ -63,11 +70,11 @@ size_t te_embedding_bag_grad_workspace(int64_t nnz, int64_t batch, int64_t rows,
 
 static void group_task(void* context, int64_t part, int32_t worker) { te_groups_part(context, (int32_t)part, worker); }
 
-te_status te_embedding_bag_grad_group(const te_table* table, const te_bags* bags, void* workspace,
+te_status te_embedding_bag_grad_group(const te_rows* table, const te_bags* bags, void* workspace,
                                       size_t workspace_bytes, int64_t* unique) {
   te_status status = te_check(table, bags, bags != NULL && bags->max_norm > 0.0f);
   if (status.code != TE_OK) return status;
-  if (unique == NULL) return te_failure(TE_BAD_ARGUMENT, 0, 0);
+  if (unique == NULL || table->codec != TE_FLOAT32) return te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (workspace == NULL || workspace_bytes < STATE_BYTES) return te_failure(TE_BAD_WORKSPACE, 0, 0);
   gradient_state* state = state_of(workspace);
   te_groups* g = &state->groups;
@@ -101,18 +108,18 @@ static void gradient_task(void* context, int64_t part, int32_t worker) {
   const int64_t first = te_part_first(g, part), to = g->offsets[g->part_buckets[part]];
   (void)worker;
   te_copy(run->unique_ids + to, g->rows + first, (size_t)g->part_rows[part] * sizeof(int32_t));
-  TE_KERNEL_OF(run->job.dim, gradient_rows)(&run->job, first, first + g->part_rows[part], first,
-                                            run->job.row_gradients + to * run->job.dim);
+  TE_KERNEL_OF(&run->job.table, gradient_rows)(&run->job, first, first + g->part_rows[part], first,
+                                            run->job.row_gradients + to * run->job.table.dim);
 }
 
-te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags, const float* gradient, void* workspace,
+te_status te_embedding_bag_grad_rows(const te_rows* table, const te_bags* bags, const float* gradient, void* workspace,
                                      size_t workspace_bytes, int32_t* unique_ids, float* row_gradients) {
   const te_status status = te_check(table, bags, bags != NULL && bags->max_norm > 0.0f);
   if (status.code != TE_OK) return status;
   if (workspace == NULL || workspace_bytes < STATE_BYTES) return te_failure(TE_BAD_WORKSPACE, 0, 0);
   gradient_state* state = state_of(workspace);
   if (state->mark != GRADIENT_MARK || state->nnz != bags->nnz || state->rows != table->rows ||
-      state->dim != table->dim) {
+      state->dim != table->dim || table->codec != TE_FLOAT32) {
     return te_failure(TE_BAD_WORKSPACE, 0, 0);
   }
   if (state->unique == 0) return te_ok();
@@ -122,9 +129,7 @@ te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags,
   state->groups.bags = bags;
   run.job.groups = &state->groups;
   run.job.gradient = gradient;
-  run.job.table = table->data;
-  run.job.rows = table->rows;
-  run.job.dim = table->dim;
+  run.job.table = *table;
   run.job.max_norm = bags->max_norm;
   run.job.row_gradients = row_gradients;
   run.unique_ids = unique_ids;
@@ -135,7 +140,7 @@ te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags,
 /* ---- gradient with respect to the weights ---- */
 
 typedef struct weights_run {
-  te_weights_gradient job;
+  te_lookup_job job;
   int64_t tasks;
 } weights_run;
 
@@ -143,11 +148,11 @@ static void weights_task(void* context, int64_t task, int32_t worker) {
   const weights_run* run = context;
   const te_bags* bags = run->job.bags;
   (void)worker;
-  TE_KERNEL_OF(run->job.dim, weights_gradient)(&run->job, te_first_bag(bags, task, run->tasks),
-                                               te_first_bag(bags, task + 1, run->tasks));
+  TE_KERNEL_OF(&run->job.table, weights_gradient)(&run->job, te_first_bag(bags, task, run->tasks),
+                                                  te_first_bag(bags, task + 1, run->tasks));
 }
 
-te_status te_embedding_bag_weights_grad(const te_table* table, const te_bags* bags, const float* gradient,
+te_status te_embedding_bag_weights_grad(const te_rows* table, const te_bags* bags, const float* gradient,
                                         float* weights_gradient) {
   const te_status status = te_check(table, bags, 1);
   if (status.code != TE_OK) return status;
@@ -155,18 +160,14 @@ te_status te_embedding_bag_weights_grad(const te_table* table, const te_bags* ba
   if (bags->weights == NULL || gradient == NULL || weights_gradient == NULL) {
     return te_failure(TE_BAD_ARGUMENT, 0, 0);
   }
-  const uint32_t limit = te_id_limit(table->rows);
+  weights_run run;
+  run.job = job_of(table, bags);
   if (bags->out_of_range == TE_ERROR) {
     for (int64_t i = 0; i < bags->nnz; i++) {
-      if ((uint32_t)bags->values[i] >= limit) return te_failure(TE_ID_OUT_OF_RANGE, i, bags->values[i]);
+      if ((uint32_t)bags->values[i] >= run.job.limit) return te_failure(TE_ID_OUT_OF_RANGE, i, bags->values[i]);
     }
   }
   const int32_t workers = te_get_threads();
-  weights_run run;
-  run.job.bags = bags;
-  run.job.table = table->data;
-  run.job.dim = table->dim;
-  run.job.limit = limit;
   run.job.gradient = gradient;
   run.job.out = weights_gradient;
   run.tasks = te_task_count(bags, table->dim, workers);

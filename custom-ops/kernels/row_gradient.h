@@ -61,8 +61,8 @@ TE_INLINE void sum_of_uses(const te_update* job, const int64_t dim, int64_t begi
 
 /* The row of the groups whose values are w [dim], over its occurrences order[begin .. end). */
 static void gradient_of_use(const te_update* job, const float* w, int64_t begin, int64_t end, float* out) {
-  sum_of_uses(job, job->dim, begin, end, out);
-  if (job->max_norm > 0.0f) te_through_scaling(out, w, job->dim, job->max_norm);
+  sum_of_uses(job, job->table.dim, begin, end, out);
+  if (job->max_norm > 0.0f) te_through_scaling(out, w, job->table.dim, job->max_norm);
 }
 
 /*
@@ -78,7 +78,7 @@ static void row_gradient(const te_update* job, const float* w, int64_t begin, in
     return;
   }
   float* part = out + groups->scratch_floats / TE_SCRATCH_ROWS;
-  for (int64_t j = 0; j < job->dim; j++) out[j] = 0.0f;
+  for (int64_t j = 0; j < job->table.dim; j++) out[j] = 0.0f;
   for (int32_t use = 0; begin < end; use++) {
     int64_t to = end;
     if (use < bags->more_uses && groups->order[end - 1] >= bags->use_starts[use]) {
@@ -86,30 +86,30 @@ static void row_gradient(const te_update* job, const float* w, int64_t begin, in
     }
     if (to == begin) continue;
     gradient_of_use(job, w, begin, to, part);
-    te_add_scaled(out, part, 1.0f, job->dim);
+    te_add_scaled(out, part, 1.0f, job->table.dim);
     begin = to;
   }
 }
 
 /* Where row u of the groups lies. */
 TE_INLINE const float* row_of(const te_update* job, int64_t u) {
-  return job->table + (int64_t)job->groups->rows[u] * job->dim;
+  return te_floats(&job->table) + (int64_t)job->groups->rows[u] * job->table.dim;
 }
 
 static void gradient_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to) {
   for (int64_t u = first; u < end; u++) {
     gradient_of_use(job, row_of(job, u), begin, job->groups->ends[u], to);
     begin = job->groups->ends[u];
-    to += job->dim;
+    to += job->table.dim;
   }
 }
 
-static double gradient_squares(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
+static double float_gradient_squares(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
   double sum = 0.0;
   for (int64_t u = first; u < end; u++) {
     row_gradient(job, row_of(job, u), begin, job->groups->ends[u], scratch);
     begin = job->groups->ends[u];
-    sum += te_dot(scratch, scratch, job->dim);
+    sum += te_dot(scratch, scratch, job->table.dim);
   }
   return sum;
 }

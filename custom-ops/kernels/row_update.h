@@ -80,7 +80,8 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
   const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / (arrays * dim * 4), TE_MOST_ROWS_AHEAD));
   const int64_t last_entry = first < end ? (int64_t)ends[end - 1] - 1 : 0;
   const int64_t bytes = dim * 4;
-  const int table_straddles = te_straddles(job->table, bytes), gradient_straddles = te_straddles(job->gradient, bytes);
+  float* const table = te_floats(&job->table);
+  const int table_straddles = te_straddles(table, bytes), gradient_straddles = te_straddles(job->gradient, bytes);
   const int slots = te_slot_count(optimizer);
   int straddles[TE_MOST_SLOTS] = {0};
   for (int s = 0; s < slots; s++) straddles[s] = te_straddles(job->slots[s], slot_dim * 4);
@@ -96,7 +97,7 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
     for (; touched_rows <= u; touched_rows += block) {
       const int32_t count = (int32_t)te_min(block, end - touched_rows);
       const int32_t* ids = rows + touched_rows;
-      te_touch_rows(job->table, ids, count, groups->limit, (int32_t)dim, &sink);
+      te_touch_rows(table, ids, count, groups->limit, (int32_t)dim, &sink);
       for (int s = 0; s < slots; s++) {
         te_touch_rows(job->slots[s], ids, count, groups->limit, (int32_t)slot_dim, &sink);
       }
@@ -107,10 +108,10 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
     }
 #endif
     const int64_t row = rows[u], coming = rows[te_min(u + ahead, end - 1)];
-    float* w = job->table + row * dim;
+    float* w = table + row * dim;
     float* state[TE_MOST_SLOTS] = {NULL};
     const float* g = scratch;
-    fetch_row(job->table, dim, coming, table_straddles);
+    fetch_row(table, dim, coming, table_straddles);
     for (int s = 0; s < slots; s++) {
       state[s] = job->slots[s] + row * slot_dim;
       fetch_row(job->slots[s], slot_dim, coming, straddles[s]);
@@ -148,18 +149,18 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
   }
 #if defined(__wasm__)
 /* Nothing is fetched ahead there, and a module is to be small. */
-#define UPDATES(optimizer, name, slots, per_row, idle) UPDATE(optimizer, , job->dim, is_plain(job, extras))
+#define UPDATES(optimizer, name, slots, per_row, idle) UPDATE(optimizer, , job->table.dim, is_plain(job, extras))
 #else
 #define UPDATES(optimizer, name, slots, per_row, idle)                                                        \
   UPDATE(optimizer, _16, 16, 1)                                                                               \
   UPDATE(optimizer, _32, 32, 1)                                                                               \
   UPDATE(optimizer, _64, 64, 1)                                                                               \
   UPDATE(optimizer, _128, 128, 1)                                                                             \
-  UPDATE(optimizer, _plain, job->dim, 1)                                                                      \
-  UPDATE(optimizer, _any, job->dim, 0)                                                                        \
+  UPDATE(optimizer, _plain, job->table.dim, 1)                                                                      \
+  UPDATE(optimizer, _any, job->table.dim, 0)                                                                        \
   static void update_##optimizer(const te_update* job, const step_extras* extras, int64_t first, int64_t end, \
                                  int64_t begin, float* scratch) {                                             \
-    const int64_t dim = job->dim;                                                                             \
+    const int64_t dim = job->table.dim;                                                                             \
     if (!is_plain(job, extras)) {                                                                             \
       update_##optimizer##_any(job, extras, first, end, begin, scratch);                                      \
     } else if (dim == 16) {                                                                                   \
@@ -179,7 +180,7 @@ TE_EACH_OPTIMIZER(UPDATES)
 #undef UPDATES
 #undef UPDATE
 
-static void update_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
+static void update_float_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
   const step_extras extras = extras_of(job);
 #define CASE(optimizer, name, slots, per_row, idle)               \
   case optimizer:                                                 \
@@ -202,13 +203,13 @@ TE_INLINE void step_idle_row(const int optimizer, const int idle, const te_updat
   if (idle) {
     const float decay = job->hyper->idle_decay;
     float* state[TE_MOST_SLOTS] = {NULL};
-    for (int s = 0; s < te_slot_count(optimizer); s++) state[s] = job->slots[s] + row * job->dim;
+    for (int s = 0; s < te_slot_count(optimizer); s++) state[s] = job->slots[s] + row * job->table.dim;
     if (decay != 0.0f) {
-      for (int64_t j = 0; j < job->dim; j++) w[j] -= decay * w[j];
+      for (int64_t j = 0; j < job->table.dim; j++) w[j] -= decay * w[j];
     }
-    step_row(optimizer, job->hyper, w, g, state, job->dim);
+    step_row(optimizer, job->hyper, w, g, state, job->table.dim);
   }
-  if (te_limits_rows(job->hyper)) limit_row(job->hyper, w, job->dim);
+  if (te_limits_rows(job->hyper)) limit_row(job->hyper, w, job->table.dim);
 }
 
 /* Cases of a switch over optimizers for rows without ids. */
@@ -217,9 +218,9 @@ TE_INLINE void step_idle_row(const int optimizer, const int idle, const te_updat
     step_idle_row(optimizer, idle, job, row, w, zeros);      \
     break;
 
-static void step_untouched(const te_update* job, int64_t first, int64_t end, const float* zeros) {
+static void step_untouched_floats(const te_update* job, int64_t first, int64_t end, const float* zeros) {
   for (int64_t row = first; row < end; row++) {
-    float* w = job->table + row * job->dim;
+    float* w = te_floats(&job->table) + row * job->table.dim;
     switch (job->optimizer) { TE_EACH_OPTIMIZER(TE_IDLE_ROW) }
   }
 }

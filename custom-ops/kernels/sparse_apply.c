@@ -33,18 +33,15 @@ static te_update update_of(const apply_run* run, const te_step* step) {
   te_fill(&job, 0, sizeof job);
   job.groups = &run->groups;
   job.gradient = step->gradient;
-  job.table = step->table.data;
-  job.rows = step->table.rows;
-  job.dim = step->table.dim;
+  job.table = step->table;
+  job.row_words = te_row_words(step->table.codec, step->table.dim);
   job.max_norm = step->bags.max_norm;
   job.optimizer = run->optimizer;
   for (int32_t s = 0; s < te_slot_count(run->optimizer); s++) job.slots[s] = step->slots[s];
   job.hyper = &step->hyper;
   job.gradient_scale = step->gradient_scale;
-  if (step->words == NULL) return job;
+  if (step->table.codec == TE_FLOAT32) return job;
   const te_hyper* h = &step->hyper;
-  job.words = step->words;
-  job.row_words = te_packed_words(TE_FLOAT16, job.dim);
   job.rounding_key[0] = (uint32_t)h->rounding_key0 | (uint32_t)h->rounding_key1 << 16;
   job.rounding_key[1] = (uint32_t)h->rounding_key2 | (uint32_t)h->rounding_key3 << 16;
   return job;
@@ -56,11 +53,7 @@ static void update_task(void* context, int64_t part, int32_t worker) {
   const int64_t first = te_part_first(g, part), end = first + g->part_rows[part];
   for (const te_step* step = run->steps; step != NULL; step = step->same) {
     const te_update job = update_of(run, step);
-    if (job.words != NULL) {
-      TE_KERNEL(update_packed_rows)(&job, first, end, first, scratch_of(g, worker));
-    } else {
-      TE_KERNEL_OF(job.dim, update_rows)(&job, first, end, first, scratch_of(g, worker));
-    }
+    TE_KERNEL_OF(&job.table, update_rows)(&job, first, end, first, scratch_of(g, worker));
   }
 }
 
@@ -77,10 +70,8 @@ static void squares_task(void* context, int64_t part, int32_t worker) {
   if (!one->grouped) te_groups_part(g, (int32_t)part, worker);
   for (int32_t b = g->part_buckets[part]; b < g->part_buckets[part + 1]; b++) {
     const int64_t first = g->firsts[b], end = first + g->uniques[b];
-    float* scratch = scratch_of(g, worker);
-    g->squares[b] = job.words != NULL
-                        ? TE_KERNEL(packed_gradient_squares)(&job, first, end, g->starts[b], scratch)
-                        : TE_KERNEL_OF(job.dim, gradient_squares)(&job, first, end, g->starts[b], scratch);
+    g->squares[b] =
+        TE_KERNEL_OF(&job.table, gradient_squares)(&job, first, end, g->starts[b], scratch_of(g, worker));
   }
 }
 
@@ -99,12 +90,11 @@ static void clip_by_norm(apply_run* run, te_step* step, int grouped) {
 static void step_untouched_rows(const te_update* job, int64_t first, int64_t end, int32_t worker) {
   const te_groups* g = job->groups;
   const float* zeros = g->scratch; /* of the first worker, whose own row is the last one there */
-  if (job->words != NULL) {
-    float* w = scratch_of(g, worker) + g->scratch_floats / TE_SCRATCH_ROWS * (TE_SCRATCH_ROWS - 1);
-    TE_KERNEL(step_untouched_packed)(job, first, end, w, zeros);
-  } else {
-    TE_KERNEL_OF(job->dim, step_untouched)(job, first, end, zeros);
-  }
+  /* Rows of floats are stepped where they lie, by more workers than have scratch. */
+  float* w = job->table.codec == TE_FLOAT32
+                 ? NULL
+                 : scratch_of(g, worker) + g->scratch_floats / TE_SCRATCH_ROWS * (TE_SCRATCH_ROWS - 1);
+  TE_KERNEL_OF(&job->table, step_untouched)(job, first, end, w, zeros);
 }
 
 /* Steps the rows of one block that no id has touched, run by run between the touched ones. */
@@ -113,7 +103,7 @@ static void untouched_task(void* context, int64_t task, int32_t worker) {
   const te_groups* g = &one->run->groups;
   const te_update job = update_of(one->run, one->step);
   int64_t row = task * UNTOUCHED_ROWS_PER_TASK;
-  const int64_t end = te_min(row + UNTOUCHED_ROWS_PER_TASK, job.rows);
+  const int64_t end = te_min(row + UNTOUCHED_ROWS_PER_TASK, job.table.rows);
   if (g->count > 0 && end > (int64_t)g->lowest && row <= (int64_t)g->highest) {
     const int64_t from = te_max(row, g->lowest) - g->lowest, to = te_min(end - 1, g->highest) - g->lowest;
     for (int64_t b = from >> g->shift; b <= to >> g->shift; b++) {
@@ -158,7 +148,7 @@ static te_status apply_linked(int32_t optimizer, te_step* leader) {
     one_step one = {&run, step, grouped};
     const int64_t tasks = (step->table.rows + UNTOUCHED_ROWS_PER_TASK - 1) / UNTOUCHED_ROWS_PER_TASK;
     /* Packed rows need scratch of their worker, which there is for those of the groups. */
-    te_parallel(tasks, step->words != NULL ? g->workers : te_get_threads(), untouched_task, &one);
+    te_parallel(tasks, step->table.codec == TE_FLOAT32 ? te_get_threads() : g->workers, untouched_task, &one);
   }
   return status;
 }
@@ -170,11 +160,19 @@ void te_apply_linked(int32_t optimizer, te_step* leader) {
 
 /* ---- which steps have the same ids ---- */
 
+/* 16 bits as a whole number. */
+static int is_key(float part) { return part >= 0.0f && part <= 65535.0f && part == (float)(int32_t)part; }
+
+static int has_key(const te_hyper* h) {
+  return is_key(h->rounding_key0) && is_key(h->rounding_key1) && is_key(h->rounding_key2) && is_key(h->rounding_key3);
+}
+
 static te_status check_step(int32_t optimizer, const te_step* step) {
-  const te_status status = te_check(&step->table, &step->bags, step->words == NULL);
+  const te_status status = te_check(&step->table, &step->bags, 1);
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (status.code != TE_OK) return status;
-  if (optimizer < 0 || optimizer >= TE_OPTIMIZERS) return bad;
+  if (optimizer < 0 || optimizer >= TE_OPTIMIZERS || !te_trains(step->table.codec)) return bad;
+  if (step->table.codec != TE_FLOAT32 && !has_key(&step->hyper)) return bad;
   for (int32_t s = 0; s < te_slot_count(optimizer); s++) {
     if (step->table.rows > 0 && step->slots[s] == NULL) return bad;
   }
@@ -214,16 +212,15 @@ void te_link_steps(int32_t optimizer, te_step* steps, int64_t count) {
   }
 }
 
-te_status te_apply_rows(int32_t optimizer, const te_table* table, int32_t* words, float* const* slots, int32_t n_slots,
-                        const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
-                        size_t workspace_bytes) {
+te_status te_sparse_apply(int32_t optimizer, const te_rows* table, float* const* slots, int32_t n_slots,
+                          const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
+                          size_t workspace_bytes) {
   te_step step;
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (table == NULL || bags == NULL || hyper == NULL || optimizer < 0 || optimizer >= TE_OPTIMIZERS) return bad;
   if (n_slots != te_slot_count(optimizer) || (n_slots > 0 && slots == NULL)) return bad;
   te_fill(&step, 0, sizeof step);
   step.table = *table;
-  step.words = words;
   for (int32_t s = 0; s < n_slots; s++) step.slots[s] = slots[s];
   step.bags = *bags;
   step.gradient = gradient;
@@ -233,10 +230,4 @@ te_status te_apply_rows(int32_t optimizer, const te_table* table, int32_t* words
   te_link_steps(optimizer, &step, 1);
   if (step.leads) te_apply_linked(optimizer, &step);
   return step.status;
-}
-
-te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const* slots, int32_t n_slots,
-                          const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
-                          size_t workspace_bytes) {
-  return te_apply_rows(optimizer, table, NULL, slots, n_slots, bags, gradient, hyper, workspace, workspace_bytes);
 }

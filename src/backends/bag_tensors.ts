@@ -1,16 +1,14 @@
 /** Names and shapes of the tfjs kernels; every backend registers kernels of exactly this form. */
 import type * as tf from '@tensorflow/tfjs';
 import { opNames, SLOT_NAMES, type UpdateName, UPDATE_NAMES } from '../rules/rules.js';
-import type { BagOptions, PackedForm } from './kernel_set.js';
+import type { Storage } from '../codecs/codec.js';
+import { formOf } from './kernel_set.js';
 
 /** What a backend offers; `Call` is how it sees the inputs, attributes and itself. */
 interface KernelRuns<Call> {
   embeddingBag(call: Call): tf.TensorInfo[];
   embeddingBagGrad(call: Call): tf.TensorInfo[];
   embeddingBagWeightsGrad(call: Call): tf.TensorInfo[];
-  packedBag(call: Call): tf.TensorInfo[];
-  packedBagWeightsGrad(call: Call): tf.TensorInfo[];
-  packedApply(call: Call): tf.TensorInfo[];
   sparseApply(optimizer: UpdateName, call: Call): tf.TensorInfo[];
 }
 
@@ -28,9 +26,6 @@ export function kernelTable<Call>(runs: KernelRuns<Call>): Readonly<Record<strin
     [EMBEDDING_BAG]: asKernel(runs.embeddingBag),
     [EMBEDDING_BAG_GRAD]: asKernel(runs.embeddingBagGrad),
     [EMBEDDING_BAG_WEIGHTS_GRAD]: asKernel(runs.embeddingBagWeightsGrad),
-    [PACKED_BAG]: asKernel(runs.packedBag),
-    [PACKED_BAG_WEIGHTS_GRAD]: asKernel(runs.packedBagWeightsGrad),
-    [PACKED_APPLY]: asKernel(runs.packedApply),
     ...Object.fromEntries(
       UPDATE_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call: Call) => runs.sparseApply(name, call))]),
     ),
@@ -44,17 +39,11 @@ export function kernelTable<Call>(runs: KernelRuns<Call>): Readonly<Record<strin
 export const EMBEDDING_BAG = 'EmbeddingBag';
 export const EMBEDDING_BAG_GRAD = 'EmbeddingBagGrad';
 export const EMBEDDING_BAG_WEIGHTS_GRAD = 'EmbeddingBagWeightsGrad';
-export const PACKED_BAG = 'EmbeddingPackedBag';
-export const PACKED_BAG_WEIGHTS_GRAD = 'EmbeddingPackedBagWeightsGrad';
-export const PACKED_APPLY = 'EmbeddingPackedApply';
 export const SPARSE_APPLY = opNames('SparseApply');
 export const KERNEL_NAMES: readonly string[] = [
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
-  PACKED_BAG,
-  PACKED_BAG_WEIGHTS_GRAD,
-  PACKED_APPLY,
   ...Object.values(SPARSE_APPLY),
 ];
 
@@ -65,12 +54,24 @@ export const KERNEL_NAMES: readonly string[] = [
  *   EmbeddingBagGrad        {gradient [batch, dim], values, rowSplits, weights?, table? (when maxNorm > 0)}
  *                           attrs + {rows}  -> [uniqueIds [u] int32 ascending, rowGradients [u, dim]]
  *   EmbeddingBagWeightsGrad {table, gradient, values, rowSplits, weights} -> [nnz]
- *   EmbeddingPackedBag, EmbeddingPackedBagWeightsGrad  as the two above; table [rows, words] int32, attrs + {storage, dim}
  *   SparseApply*            {table, slot0?, slot1? and so on, gradient, values, rowSplits, weights?}
- *                           attrs + {hyper: number[] in HYPER_FIELDS order} -> [] ; writes table and slots in place.
- *                           Callers go through `SparseApplyFunction` below, which makes the buffers writable first.
- *   EmbeddingPackedApply    the same on a table [rows, words] int32 of float16; attrs + {optimizer, storage, dim}
+ *                           attrs + {hyper: number[] in HYPER_FIELDS order} -> [] ; writes table and slots in place:
+ *                           callers give them buffers with no other holders first.
+ * A table that is not float32 is [rows, words] int32, and the attributes say of which `storage` and how many columns,
+ * `dim`. EmbeddingBagGrad takes float32 alone; a step, what trains.
  */
+
+/** What kernels are told of a table that is not float32. */
+export interface RowAttributes {
+  readonly storage?: Storage;
+  readonly dim?: number;
+}
+
+/** The attributes that say what a table holds. */
+export function rowAttributes(table: tf.Tensor): RowAttributes {
+  const { codec, dim } = formOf(table);
+  return codec.isPlain ? {} : { storage: codec.name, dim };
+}
 
 /** The slots among the inputs of a kernel. */
 export function slotsAmong<T>(optimizer: UpdateName, inputs: Readonly<Record<string, T | null | undefined>>): T[] {
@@ -83,25 +84,3 @@ export interface BagTensors {
   readonly rowSplits: tf.Tensor1D;
   readonly weights: tf.Tensor1D | null;
 }
-
-/** One exact step of packed rows: rounded stochastically, by the key in `hyper`. */
-export type PackedApplyFunction = (
-  optimizer: UpdateName,
-  table: tf.Variable,
-  form: PackedForm,
-  ...step: Parameters<SparseApplyFunction> extends [unknown, unknown, ...infer Rest] ? Rest : never
-) => void;
-
-/**
- * One exact step on variables. Each backend offers one: it gives the variables buffers with no other holders
- * (copying first where there may be some), then runs the kernel, or composes stock ops and assigns.
- */
-export type SparseApplyFunction = (
-  optimizer: UpdateName,
-  table: tf.Variable,
-  slots: readonly tf.Variable[],
-  gradient: tf.Tensor2D,
-  bags: BagTensors,
-  options: BagOptions,
-  hyper: Float32Array,
-) => void;

@@ -1,11 +1,12 @@
 /**
  * What a backend of tfjs does for tables. Every backend does all of it: with kernels of its own, with stock ops, or on
- * virtual devices. A table is a float32 tensor [rows, dim], or an int32 one of packed rows (`packedForm`).
+ * virtual devices. A table is a float32 tensor [rows, dim], or an int32 one of rows of another codec (`formOf`).
  */
 import type * as tf from '@tensorflow/tfjs';
 import type { EmbeddingPlan } from '../partition/plan.js';
 import type { PlanEmbeddingArgs } from '../partition/plan_request.js';
 import type { TableLayout } from '../partition/table_layout.js';
+import type { Codec } from '../codecs/codec.js';
 import type { UpdateName } from '../rules/rules.js';
 import type { BagTensors } from './bag_tensors.js';
 import type { Fill } from './fill.js';
@@ -47,8 +48,8 @@ export type TableMemory = 'host memory' | 'GPU memory';
 
 /** Where tables and their slots lie. */
 export interface Tables {
-  /** Whether rows of this storage can be stepped. */
-  trains(storage: 'float32' | 'float16'): boolean;
+  /** Whether rows of this codec can be stepped, of those that train. */
+  trains(codec: Codec): boolean;
   /** Zeros where tables lie, whose rows come one block after the other: their values never lie anywhere twice. */
   begin(shape: readonly number[]): TableWriter;
   /** Writes rows of a variable where they lie; its snapshots stay as they are. null: it takes all its values at once. */

@@ -7,14 +7,12 @@ import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
-  PACKED_APPLY,
-  PACKED_BAG,
-  PACKED_BAG_WEIGHTS_GRAD,
+  rowAttributes,
   SPARSE_APPLY,
   type BagTensors,
 } from './bag_tensors.js';
 import type { Gradients, LookedUp, Lookup, LookupGradient, RowGradientTensors, TableUpdate } from './contract.js';
-import { SINGLE_ROW, type BagOptions, packedForm, type PackedForm } from './kernel_set.js';
+import { isPlain, SINGLE_ROW, type BagOptions } from './kernel_set.js';
 import { currentBackend } from './registry.js';
 import { sharedUniformSplits } from '../ids/row_splits.js';
 
@@ -91,45 +89,48 @@ export function unitedUpdate(update: TableUpdate, gradients: Gradients): JoinedU
   return { ...update, entries: [one], options: one.options };
 }
 
-/** An update whose uses lie side by side where they are combined alike; packed rows take one. Call inside a tidy. */
-function joined(update: TableUpdate, gradients: Gradients): JoinedUpdate {
-  const common = packedForm(update.table) === undefined ? commonOptions(update) : null;
-  return common === null ? unitedUpdate(update, gradients) : { ...update, options: common };
-}
-
-/** The updates that may run as one call: those of float32 rows by optimizer, and each of packed rows. Call inside a tidy. */
-export function joinedUpdates(updates: readonly TableUpdate[], gradients: Gradients): JoinedUpdate[][] {
+/**
+ * The updates that may run as one call, by optimizer, each with its uses side by side where they are combined alike; those
+ * of tables that `isJoined` leaves out by themselves, each with one use. Call inside a tidy.
+ */
+export function joinedUpdates(
+  updates: readonly TableUpdate[],
+  gradients: Gradients,
+  isJoined: (table: tf.Variable) => boolean = () => true,
+): JoinedUpdate[][] {
   const groups = new Map<unknown, JoinedUpdate[]>();
   for (const update of updates) {
-    const key = packedForm(update.table) === undefined ? update.optimizer : update;
+    const isOne = !isJoined(update.table);
+    const common = isOne ? null : commonOptions(update);
+    const joined = common === null ? unitedUpdate(update, gradients) : { ...update, options: common };
+    const key = isOne ? update : update.optimizer;
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, [joined(update, gradients)]);
-    else group.push(joined(update, gradients));
+    if (group === undefined) groups.set(key, [joined]);
+    else group.push(joined);
   }
   return [...groups.values()];
 }
 
 /** The pooled rows of one lookup. */
 export function lookUpByKernel({ table, bags, options }: Lookup): LookedUp {
-  const form = packedForm(table);
-  const kernel = form === undefined ? EMBEDDING_BAG : PACKED_BAG;
-  const pooled = runOnEngine<tf.Tensor2D>(kernel, { table: table as tf.Tensor, ...bags }, { ...options, ...form });
+  const attrs = { ...options, ...rowAttributes(table) };
+  const pooled = runOnEngine<tf.Tensor2D>(EMBEDDING_BAG, { table: table as tf.Tensor, ...bags }, attrs);
   return { pooled, handle: null };
 }
 
-/** Lookups of float32 rows by one call, where there are several; of packed rows one by one. */
+/** Lookups by one call, where there are several; of tables that `isJoined` leaves out one by one. */
 export function lookUpsBy(
   together: (lookups: readonly Lookup[]) => LookedUp[],
   lookups: readonly Lookup[],
   one: (lookup: Lookup) => LookedUp = lookUpByKernel,
+  isJoined: (table: Lookup['table']) => boolean = () => true,
 ): LookedUp[] {
   // By itself, as lists would cost as much as a small lookup.
-  if (lookups.length === 1)
-    return [packedForm(lookups[0]!.table) === undefined ? one(lookups[0]!) : lookUpByKernel(lookups[0]!)];
-  const plain = lookups.filter(({ table }) => packedForm(table) === undefined);
-  const found = plain.length < 2 ? plain.map(one) : together(plain);
-  if (plain.length === lookups.length) return found;
-  return lookups.map((lookup) => (packedForm(lookup.table) === undefined ? found.shift()! : lookUpByKernel(lookup)));
+  if (lookups.length === 1) return [one(lookups[0]!)];
+  const joined = lookups.filter(({ table }) => isJoined(table));
+  const found = joined.length < 2 ? joined.map(one) : together(joined);
+  if (joined.length === lookups.length) return found;
+  return lookups.map((lookup) => (isJoined(lookup.table) ? found.shift()! : one(lookup)));
 }
 
 /** The slots of a table as inputs of kernels. */
@@ -140,13 +141,10 @@ export function slotInputs<T>(slots: readonly T[]): Record<string, T> {
 /** Steps one table, of one entry, and its slots, which have no other holders. */
 export function stepByKernel({ optimizer, table, slots, entries, options, hyper }: JoinedUpdate): void {
   const { gradient, bags } = entries[0]!;
-  const form = packedForm(table);
-  const kernel = form === undefined ? SPARSE_APPLY[optimizer] : PACKED_APPLY;
-  const ofRows = form === undefined ? {} : { optimizer, ...form };
   runOnEngine(
-    kernel,
+    SPARSE_APPLY[optimizer],
     { table, gradient, ...bags, ...slotInputs(slots) },
-    { ...ofRows, ...options, hyper: Array.from(hyper) },
+    { ...rowAttributes(table), ...options, hyper: Array.from(hyper) },
   );
 }
 
@@ -155,27 +153,25 @@ function byRow(
   rows: number,
   table: tf.Tensor2D | null,
 ): RowGradientTensors {
-  const form = options.maxNorm > 0 && table !== null ? packedForm(table) : undefined;
-  if (form !== undefined) return ofPackedRows({ gradient, bags, options }, rows, table!, form);
+  if (options.maxNorm > 0 && !isPlain(table!)) return ofTouchedRows({ gradient, bags, options }, rows, table!);
   const inputs = { gradient, ...bags, table: options.maxNorm > 0 ? table : null };
   const attrs = { ...options, rows };
   const [uniqueIds, rowGradients] = runOnEngine<[tf.Tensor1D, tf.Tensor2D]>(EMBEDDING_BAG_GRAD, inputs, attrs);
   return { uniqueIds, rowGradients };
 }
 
-/** The same where packed rows are limited to a norm: float32 rows of those that are touched stand for them. */
-function ofPackedRows(
+/** The same where rows that are not plain are limited to a norm: float32 rows of those that are touched stand for them. */
+function ofTouchedRows(
   { gradient, bags, options }: LookupGradient,
   rows: number,
   table: tf.Tensor2D,
-  form: PackedForm,
 ): RowGradientTensors {
   return tf.tidy(() => {
     const { maxNorm } = options;
     const unlimited = { gradient, bags, options: { ...options, maxNorm: 0 } };
     const { uniqueIds, rowGradients: sums } = byRow(unlimited, rows, null);
     const inputs = { table, ...singleRows(uniqueIds) };
-    const touched = runOnEngine<tf.Tensor2D>(PACKED_BAG, inputs, { ...SINGLE_ROW, ...form });
+    const touched = runOnEngine<tf.Tensor2D>(EMBEDDING_BAG, inputs, { ...SINGLE_ROW, ...rowAttributes(table) });
     return { uniqueIds, rowGradients: throughNorm(touched, sums, maxNorm) };
   });
 }
@@ -190,9 +186,8 @@ function throughNorm(rows: tf.Tensor2D, gradient: tf.Tensor2D, maxNorm: number):
 }
 
 function byWeight(table: tf.Tensor2D, { gradient, bags, options }: LookupGradient): tf.Tensor1D {
-  const form = packedForm(table);
-  const kernel = form === undefined ? EMBEDDING_BAG_WEIGHTS_GRAD : PACKED_BAG_WEIGHTS_GRAD;
-  return runOnEngine(kernel, { table, gradient, ...bags }, { ...options, ...form });
+  const attrs = { ...options, ...rowAttributes(table) };
+  return runOnEngine(EMBEDDING_BAG_WEIGHTS_GRAD, { table, gradient, ...bags }, attrs);
 }
 
 export const KERNEL_GRADIENTS: Gradients = { byRow, byWeight };

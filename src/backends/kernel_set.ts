@@ -1,52 +1,58 @@
 /**
  * The kernels as functions of typed arrays: one interface, several implementations (reference, native, wasm); the tables
- * that they take, of float32 or packed, and the errors that they end with.
+ * that they take, of any codec, and the errors that they end with.
  *
  * Everything arrives validated (sizes agree, row splits start at 0, never fall and end at the number of values), yet
  * an implementation never reads or writes outside the arrays whatever it is given. Ids are checked by the kernels.
  */
 import type * as tf from '@tensorflow/tfjs';
 import { brand, perProcess } from '../base/per_process.js';
-import type { Combiner, OutOfRange, PackedStorage } from '../base/types.js';
+import type { Combiner, OutOfRange } from '../base/types.js';
+import type { Codec, Words } from '../codecs/codec.js';
+import { FLOAT32 } from '../codecs/float32.js';
 import type { UpdateName } from '../rules/rules.js';
 import { ValueError, described, RuntimeError } from '../base/errors.js';
 
-/** A packed matrix on the host, row-major. */
-export interface PackedTable {
-  readonly words: Int32Array; // [rows * wordsPerRow(storage, dim)]
-  readonly storage: PackedStorage;
+/** A table on the host, row-major: [rows, codec.words(dim)]. */
+export interface HostTable<Data extends Words = Words> {
+  readonly codec: Codec;
+  readonly data: Data;
   readonly rows: number;
   readonly dim: number;
 }
 
-/** What the words of a variable [rows, words] stand for. */
-export interface PackedForm {
-  readonly storage: PackedStorage;
-  /** Columns of the table. */
+/** A table of float32, [rows, dim]. */
+export function floatTable(data: Float32Array, rows: number, dim: number): HostTable<Float32Array> {
+  return { codec: FLOAT32, data, rows, dim };
+}
+
+/** What the variable or tensor of a table holds: rows of a codec, of so many columns. */
+export interface TableForm {
+  readonly codec: Codec;
   readonly dim: number;
 }
 
-/** Words of a row. */
-export function wordsPerRow(storage: PackedStorage, dim: number): number {
-  return storage === 'int8' ? Math.ceil(dim / 4) + 2 : Math.ceil(dim / 2);
-}
-
-const forms = (): WeakMap<tf.Tensor, PackedForm> => perProcess('packed tables', () => new WeakMap());
+const forms = (): WeakMap<tf.TensorInfo, TableForm> => perProcess('packed tables', () => new WeakMap());
 
 /** Says what the words of a table stand for; to be called by what makes such a table. */
-export function setPackedForm(table: tf.Variable, form: PackedForm): void {
+export function setForm(table: tf.Variable, form: TableForm): void {
   forms().set(table, form);
+}
+
+/** What a table holds; numbers as they are, unless what made it said otherwise. */
+export function formOf(table: tf.Tensor): TableForm {
+  return forms().get(table) ?? { codec: FLOAT32, dim: table.shape[1]! };
+}
+
+/** Whether the numbers of a table are those of its tensor. */
+export function isPlain(table: tf.Tensor): boolean {
+  return formOf(table).codec.isPlain;
 }
 
 /** Rows and columns of a table, whatever its rows are kept in. */
 export function numbersShape(table: tf.Tensor): number[] {
-  const form = packedForm(table);
-  return form === undefined ? table.shape : [table.shape[0]!, form.dim];
-}
-
-/** What the words of a table stand for; undefined for tables of float32. */
-export function packedForm(table: tf.Tensor): PackedForm | undefined {
-  return forms().get(table);
+  const { codec, dim } = formOf(table);
+  return codec.isPlain ? table.shape : [table.shape[0]!, dim];
 }
 
 /** te_status of custom-ops/kernels/embedding.h. */
@@ -103,7 +109,7 @@ export function newFloats(argument: string, what: string, shape: readonly number
 
 /** One lookup among many. */
 export interface HostLookup {
-  readonly table: HostTable | PackedTable;
+  readonly table: HostTable;
   readonly bags: HostBags;
   readonly options: BagOptions;
   /** Written: [batch * dim]. */
@@ -112,8 +118,8 @@ export interface HostLookup {
 
 /** One step of a table among those of many. */
 export interface HostStep {
-  /** Rows of float16 are stepped as float32, then rounded stochastically by the key in `hyper`. */
-  readonly table: HostTable | PackedTable;
+  /** Of a codec that trains; one that rounds does it by the key in `hyper`. */
+  readonly table: HostTable;
   readonly slots: readonly Float32Array[];
   readonly gradient: Float32Array;
   readonly bags: HostBags;
@@ -121,8 +127,7 @@ export interface HostStep {
   readonly hyper: Float32Array;
   /**
    * Where uses of the table begin that lie one after the other in `bags` and `gradient`: those from bag useStarts[k] on
-   * belong to use k + 1. Bit by bit the step over the sum of what `rowGradients` gives for each use. null: there is one,
-   * as of packed rows.
+   * belong to use k + 1. Bit by bit the step over the sum of what `rowGradients` gives for each use. null: there is one.
    */
   readonly useStarts: Int32Array | null;
 }
@@ -132,23 +137,6 @@ export interface HostBags {
   readonly values: Int32Array; // [nnz]
   readonly rowSplits: Int32Array; // [batch + 1]
   readonly weights: Float32Array | null; // [nnz]
-}
-
-/** A rank-2 float32 matrix, row-major. */
-export interface HostTable {
-  readonly data: Float32Array; // [rows * dim]
-  readonly rows: number;
-  readonly dim: number;
-}
-
-/** With float32 rows. */
-export interface OfFloats {
-  readonly table: HostTable;
-}
-
-/** Whether a lookup or a step is one of float32 rows. */
-export function isOfFloats<T extends { readonly table: HostTable | PackedTable }>(each: T): each is T & OfFloats {
-  return 'data' in each.table;
 }
 
 /** How the rows of a bag are looked up and combined. */
@@ -190,11 +178,16 @@ export interface KernelSet {
   allocate(length: number): Float32Array;
   /** Pooled rows, written into `pooled` of each. */
   lookUp(lookups: readonly HostLookup[]): void;
-  /** Gradient of the pooled rows with respect to the table; `table.data` is read only when maxNorm > 0. */
-  rowGradients(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients;
+  /** Gradient of the pooled rows with respect to a table of float32; `table.data` is read only when maxNorm > 0. */
+  rowGradients(
+    gradient: Float32Array,
+    bags: HostBags,
+    table: HostTable<Float32Array>,
+    options: BagOptions,
+  ): RowGradients;
   /** Gradient with respect to the per-id weights, [nnz], written into `out`; `bags.weights` is set. */
   weightsGradient(
-    table: HostTable | PackedTable,
+    table: HostTable,
     gradient: Float32Array,
     bags: HostBags,
     options: BagOptions,

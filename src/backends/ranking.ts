@@ -1,7 +1,8 @@
 /** Kernels of ranking on typed arrays: the best rows of a table for each query, rows of users from those of items. */
 import type * as tf from '@tensorflow/tfjs';
 import { INT32_MAX } from '../base/types.js';
-import { packedForm, type HostBags, type HostTable, type PackedTable } from './kernel_set.js';
+import type { Words } from '../codecs/codec.js';
+import { formOf, type HostBags, type HostTable } from './kernel_set.js';
 
 /** A list of ids for each query, ascending and without repetitions: values[rowSplits[q] .. rowSplits[q + 1]). */
 export interface IdLists {
@@ -11,7 +12,7 @@ export interface IdLists {
 
 /** Brings rows into lists of the best: whole tables at once, or block after block with ids ascending. */
 export interface TopKJob {
-  readonly table: HostTable | PackedTable;
+  readonly table: HostTable;
   /** The id of the first row. */
   readonly firstRow: number;
   readonly queries: Float32Array; // [queries, dim]
@@ -27,7 +28,7 @@ export interface TopKJob {
 
 /** Solves (regularization I + gram + sum w v v^T) x = sum w v for each bag; zeros for an empty one. */
 export interface FoldInJob {
-  readonly table: HostTable | PackedTable;
+  readonly table: HostTable;
   readonly bags: HostBags;
   readonly regularization: number;
   readonly gram: Float32Array | null; // [dim, dim]
@@ -42,17 +43,23 @@ export interface RankingKernels {
 
 /** Rows of a table where they lie, for reading until the next allocation, and what reads them there. */
 export interface RowsInPlace {
-  readonly rows: HostTable | PackedTable;
+  readonly rows: HostTable;
   readonly kernels: RankingKernels | null;
 }
 
-/** A table, or a block of its rows, whose numbers are these. */
-export function rowsIn(table: tf.Tensor, numbers: Float32Array | Int32Array): HostTable | PackedTable {
-  const form = packedForm(table);
+/** A table, or a block of its rows, whose words are these. */
+export function rowsIn(table: tf.Tensor, numbers: Words): HostTable {
+  const { codec, dim } = formOf(table);
   const rows = numbers.length / (table.shape[1]! || 1);
-  if (form === undefined) return { data: numbers as Float32Array, rows, dim: table.shape[1]! };
   const { buffer, byteOffset, length } = numbers;
-  return { words: new Int32Array(buffer, byteOffset, length), rows, ...form };
+  const data = codec.isPlain ? numbers : new Int32Array(buffer, byteOffset, length);
+  return { codec, data, rows, dim };
+}
+
+/** Rows as float32, row-major; those of float32 where they lie. */
+export function floatRows({ codec, data, dim }: HostTable, firstRow: number, rows: number): Float32Array {
+  const perRow = codec.words(dim);
+  return codec.unpack(data.subarray(firstRow * perRow, (firstRow + rows) * perRow), dim);
 }
 
 /** About how much work a job is, in ids of a lookup: helpers come where that is enough. */

@@ -1,5 +1,5 @@
 /** Several uses of a table in one step as one batch, side by side. */
-import { SINGLE_ROW, type HostBags, type HostStep, type HostTable, type KernelSet } from './kernel_set.js';
+import { floatTable, SINGLE_ROW, type HostBags, type HostStep, type KernelSet } from './kernel_set.js';
 
 /** The ids of several uses, side by side. */
 export interface UnitedIds extends HostBags {
@@ -68,6 +68,7 @@ export class SharedIds {
 export function withoutUses(set: Pick<KernelSet, 'rowGradients'>, step: HostStep): HostStep {
   const { table, bags, gradient, options, useStarts } = step;
   if (useStarts === null) return step;
+  const floats = floatTable(table.codec.unpack(table.data, table.dim), table.rows, table.dim);
   const ends = [...useStarts, bags.rowSplits.length - 1];
   const parts = ends.map((end, use) => {
     const first = use === 0 ? 0 : ends[use - 1]!;
@@ -77,7 +78,7 @@ export function withoutUses(set: Pick<KernelSet, 'rowGradients'>, step: HostStep
       rowSplits: bags.rowSplits.slice(first, end + 1).map((split) => split - from),
       weights: bags.weights?.subarray(from, to) ?? null,
     };
-    return set.rowGradients(gradient.subarray(first * table.dim, end * table.dim), ofUse, table as HostTable, options);
+    return set.rowGradients(gradient.subarray(first * table.dim, end * table.dim), ofUse, floats, options);
   });
   const values = joinedInts(parts.map(({ uniqueIds }) => uniqueIds));
   const rowSplits = Int32Array.from({ length: values.length + 1 }, (_, i) => i);

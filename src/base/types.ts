@@ -24,12 +24,3 @@ export interface NamedTensor {
 /** Smallest and largest id: ids are whole int32. */
 export const INT32_MIN = -2147483648;
 export const INT32_MAX = 2147483647;
-
-/** How rows of fewer bits are kept: halves, or codes of 8 bits with a scale and an offset per row. */
-export type PackedStorage = 'float16' | 'int8';
-/** In the order of `te_storage` in custom-ops/kernels/embedding.h. */
-export const PACKED_STORAGES: readonly PackedStorage[] = ['float16', 'int8'];
-
-/** How the rows of a table are kept. */
-export type Storage = 'float32' | PackedStorage;
-export const STORAGES: readonly Storage[] = ['float32', ...PACKED_STORAGES];

@@ -1,6 +1,6 @@
 /** Some rows of a table, the same ones each time: what can be told of a table without reading all of it. */
 import * as tf from '@tensorflow/tfjs';
-import { packedForm, SINGLE_ROW } from '../backends/kernel_set.js';
+import { formOf, SINGLE_ROW } from '../backends/kernel_set.js';
 import { singleRows } from '../backends/kernel_calls.js';
 import { lookUpUnrecorded } from '../lookup/lookup.js';
 
@@ -17,10 +17,10 @@ export class SampledRows {
     private readonly table: tf.Variable,
     most: number,
   ) {
-    const [rows, columns] = table.shape as [number, number];
+    const rows = table.shape[0]!;
     const count = Math.min(rows, most);
     this.ids = Int32Array.from({ length: count }, (_, i) => Math.floor((i * rows) / count));
-    this.dim = packedForm(table)?.dim ?? columns;
+    this.dim = formOf(table).dim;
   }
 
   /** Whether this is the same table, with as many rows. */

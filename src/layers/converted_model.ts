@@ -1,10 +1,11 @@
 /** Models made again with tables of another storage. */
 import * as tf from '@tensorflow/tfjs';
-import { packedForm } from '../backends/kernel_set.js';
+import { formOf, isPlain } from '../backends/kernel_set.js';
 import { ValueError, described } from '../base/errors.js';
 import { tableSettings } from '../lookup/lookup.js';
-import type { Storage } from '../base/types.js';
-import { convertingTo, packedTensor, unpackedTensor } from '../tables/storage.js';
+import type { Storage } from '../codecs/codec.js';
+import { codecOf } from '../codecs/codecs.js';
+import { convertedRows, convertingTo } from '../tables/storage.js';
 
 type FromConfig = (cls: unknown, config: object, customObjects: object, fastWeightInit: boolean) => tf.LayersModel;
 type ClassMap = Record<string, [unknown, FromConfig] | undefined>;
@@ -52,11 +53,7 @@ function copyWeights(model: tf.LayersModel, clone: tf.LayersModel): void {
         throw new ValueError('model', 'weights that its config makes again', described(`none for ${name}`));
       }
       const [from, to] = [source.read() as tf.Variable, target.read() as tf.Variable];
-      const [before, after] = [packedForm(from), packedForm(to)];
-      tf.tidy(() => {
-        if (after !== undefined) target.write(packedTensor(from, before, after, name));
-        else target.write(before === undefined ? from : unpackedTensor(from, before));
-      });
+      tf.tidy(() => void target.write(convertedRows(from, formOf(from), formOf(to), name)));
     });
   }
 }
@@ -77,7 +74,7 @@ export function convertedModel(model: tf.LayersModel, storage: Storage): tf.Laye
   try {
     copyWeights(model, clone);
     // Before there were steps of such rows nothing trained them, and models for inference are to stay so.
-    if (storage !== 'float32') for (const table of tables) table.freeze();
+    if (!codecOf(storage).isPlain) for (const table of tables) table.freeze();
     return clone;
   } catch (error) {
     disposeWhole(clone);
@@ -90,7 +87,7 @@ export async function withFloat32Tables<T>(
   model: tf.LayersModel,
   use: (model: tf.LayersModel) => Promise<T>,
 ): Promise<T> {
-  const isPacked = isBuilt(model) && model.weights.some((weight) => packedForm(weight.read()) !== undefined);
+  const isPacked = isBuilt(model) && model.weights.some((weight) => !isPlain(weight.read()));
   if (!isPacked) return use(model);
   const plain = convertedModel(model, 'float32');
   try {

@@ -35,4 +35,5 @@ export { RaggedTensor } from '../ids/ragged_tensor.js';
 export type { DenseIds, IdsInput, RaggedIds } from '../ids/parse_ids.js';
 export type { SparseInput, SparseValues } from '../ids/sparse_values.js';
 export type { WeightsInput } from '../ids/weights.js';
-export type { Combiner, OutOfRange, Storage } from '../base/types.js';
+export type { Combiner, OutOfRange } from '../base/types.js';
+export type { Storage } from '../codecs/codec.js';

@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
-import { STORAGES, type Storage } from '../base/types.js';
+import type { Storage } from '../codecs/codec.js';
+import { STORAGES } from '../codecs/codecs.js';
 import { convertedModel, isBuilt, isTableWeight } from './converted_model.js';
 
 export interface QuantizeOptions {

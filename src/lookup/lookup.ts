@@ -4,7 +4,7 @@ import type { LookedUp, Lookup, LookupGradient, RowGradientTensors } from '../ba
 import { ArgumentTypeError, RuntimeError, described, ValueError } from '../base/errors.js';
 import { gradientOfMax, maxPooled, withoutMax } from './max_pooling.js';
 import { isTapeOn, withLazyGradient, refuseSecond, withoutTape } from '../tfjs/lazy_gradient.js';
-import { packedForm, IdOutOfRange } from '../backends/kernel_set.js';
+import { isPlain, IdOutOfRange } from '../backends/kernel_set.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { currentBackend } from '../backends/registry.js';
 import { outOfRangeError } from '../ids/id_out_of_range.js';
@@ -215,7 +215,7 @@ export function withPublicErrors<T>(run: () => T, table?: tf.Tensor | null): T {
 /** Puts a lookup that has run on the tape, with a gradient of the table's shape, as stock optimizers need it. */
 function withDenseGradient({ table, bags, options }: Lookup, { pooled }: LookedUp): tf.Tensor2D {
   const matrix = table as tf.Tensor2D;
-  if (packedForm(table) !== undefined) return withGradientOfWeights({ table, bags, options }, pooled);
+  if (!isPlain(table)) return withGradientOfWeights({ table, bags, options }, pooled);
   return withLazyGradient(
     bags.weights === null ? { table: matrix } : { table: matrix, weights: bags.weights },
     (save) => {

@@ -1,9 +1,8 @@
 /** A regularizer on the rows that a step touches. */
 import * as tf from '@tensorflow/tfjs';
 import { live } from '../backends/recordings.js';
-import { SINGLE_ROW, packedForm } from '../backends/kernel_set.js';
+import { SINGLE_ROW, formOf } from '../backends/kernel_set.js';
 import type { Lookup } from '../backends/contract.js';
-import { unpackRows } from '../backends/packed/rows.js';
 import { currentBackend } from '../backends/registry.js';
 import type { StepOps } from '../backends/step_ops.js';
 import { lookUpUnrecorded, receivingScope, lookupScope, type LookupScope } from '../lookup/lookup.js';
@@ -54,10 +53,9 @@ function distinctRows(lists: readonly tf.Tensor1D[], rows: number): Int32Array {
 
 /** All numbers of a table; those of packed rows as a tensor of their own. */
 function numbersOf(table: tf.Variable): tf.Tensor {
-  const form = packedForm(table);
-  if (form === undefined) return table;
-  const values = unpackRows(table.dataSync<'int32'>(), form.storage, form.dim);
-  return tf.tensor2d(values, [table.shape[0]!, form.dim], 'float32');
+  const { codec, dim } = formOf(table);
+  if (codec.isPlain) return table;
+  return tf.tensor2d(codec.unpack(table.dataSync<'int32'>(), dim), [table.shape[0]!, dim], 'float32');
 }
 
 /** The penalty by ops that do not show the ids to JavaScript. */
@@ -115,7 +113,7 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
       }
       const stock = asL1L2(regularizer);
       const { ops } = currentBackend();
-      if (stock !== null && ops !== null && packedForm(table)?.storage !== 'int8') {
+      if (stock !== null && ops !== null && formOf(table).codec.training !== null) {
         penalties.set(each, penaltyByOps(ops, scope, table, stock, lists));
         continue;
       }

@@ -2,8 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { packHyper, type Hyper } from '../rules/hyper.js';
 import { live, refuseRecording } from '../backends/recordings.js';
-import { packedForm, type PackedForm } from '../backends/kernel_set.js';
-import { roundingKey } from '../backends/packed/rounding.js';
+import { formOf, numbersShape } from '../backends/kernel_set.js';
+import { roundingKey } from '../backends/rounding.js';
 import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { updateOf, type OptimizerName } from '../rules/rules.js';
@@ -15,7 +15,7 @@ import {
   readGradients,
   type GradientMap,
   type Gradients,
-  checkPackedTraining,
+  checkTraining,
   clipStep,
   clipTables,
   sortGradients,
@@ -238,7 +238,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       const own = this.#optimizerOf(table);
       const settings = tableSettings(table);
       checkRowConstraint(settings);
-      checkPackedTraining(table);
+      checkTraining(table);
       const hyper = hypers.of(own, settings?.constraint ?? null, table);
       const optimizer = updateOf(own);
       const slots = this.#slots.of(table, optimizer, own.settings.initialAccumulatorValue);
@@ -362,8 +362,7 @@ class StepHypers {
   ) {}
 
   of(own: TableOptimizer, constraint: RowConstraint | null, table: tf.Variable): Float32Array {
-    const form = packedForm(table);
-    if (form !== undefined) return this.#ofPacked(own, constraint, table, form);
+    if (formOf(table).codec.training === 'rounded') return this.#ofRounded(own, constraint, table);
     const known = this.#known.get(own) ?? new Map<RowConstraint | null, Float32Array>();
     this.#known.set(own, known);
     const hyper = known.get(constraint) ?? live(() => packHyper(this.#now(own, constraint)));
@@ -371,14 +370,9 @@ class StepHypers {
     return hyper;
   }
 
-  /** Each table of float16 is rounded by a key of its own. */
-  #ofPacked(
-    own: TableOptimizer,
-    constraint: RowConstraint | null,
-    table: tf.Variable,
-    { dim }: PackedForm,
-  ): Float32Array {
-    const rows = table.shape[0]!;
+  /** Each table is rounded by a key of its own. */
+  #ofRounded(own: TableOptimizer, constraint: RowConstraint | null, table: tf.Variable): Float32Array {
+    const [rows, dim] = numbersShape(table) as [number, number];
     const seed = tableSettings(table)?.roundingSeed ?? 0;
     return live(() =>
       packHyper({ ...this.#now(own, constraint), ...roundingKey({ seed, step: this.step(), rows, dim }) }),

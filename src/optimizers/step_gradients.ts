@@ -1,7 +1,7 @@
 /** The gradients of one step: those of tables, which are stepped by rows, and all others. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import { numbersShape, packedForm } from '../backends/kernel_set.js';
+import { numbersShape, formOf } from '../backends/kernel_set.js';
 import {
   isAnonymous,
   variableText,
@@ -11,6 +11,7 @@ import {
   withPublicErrors,
   present,
 } from '../lookup/lookup.js';
+import { TRAINED_STORAGES } from '../codecs/codecs.js';
 import type { NamedTensor } from '../base/types.js';
 import { IndexedSlices, checkLive, sumOfSquares } from './indexed_slices.js';
 import { ofRows, united } from '../backends/kernel_calls.js';
@@ -221,17 +222,17 @@ export function readGradients(gradients: unknown): { name: string; gradient: Gra
   return found;
 }
 
-/** Refuses to step packed rows where nothing steps them. */
-export function checkPackedTraining(table: tf.Variable): void {
-  const form = packedForm(table);
-  if (form === undefined) return;
+/** Refuses to step rows where nothing steps them. */
+export function checkTraining(table: tf.Variable): void {
+  const { codec } = formOf(table);
+  if (codec.isPlain) return;
   const name = variableText(table);
-  if (form.storage !== 'float16') {
-    const expected = `'float32' or 'float16' for table ${name}, which is stepped`;
-    throw new ValueError('storage', expected, form.storage, 'Rows of int8 are looked up alone.');
+  if (codec.training === null) {
+    const expected = `${TRAINED_STORAGES} for table ${name}, which is stepped`;
+    throw new ValueError('storage', expected, codec.name, `Rows of ${codec.name} are looked up alone.`);
   }
-  if (currentBackend().tables.trains('float16')) return;
-  const expected = `cpu, wasm or tensorflow with native kernels for training table ${name} of storage 'float16'`;
+  if (currentBackend().tables.trains(codec)) return;
+  const expected = `cpu, wasm or tensorflow with native kernels for training table ${name} of storage '${codec.name}'`;
   throw new RuntimeError('backend', expected, tf.getBackend());
 }
 

@@ -2,13 +2,14 @@
 import * as tf from '@tensorflow/tfjs';
 import { newFloats, type HostBags } from '../backends/kernel_set.js';
 import { rowsIn, type FoldInJob } from '../backends/ranking.js';
+import { floatRows } from '../backends/ranking.js';
 import { currentBackend } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { checkMatrix } from '../lookup/arguments.js';
 import { parseIds, type IdsInput, type WeightsInput } from '../ids/parse_ids.js';
-import { floatRows, kernelsInUse, sizeOf, tableOf, visitRows, type RankedTable } from './ranked_table.js';
+import { kernelsInUse, sizeOf, tableOf, visitRows, type RankedTable } from './ranked_table.js';
 
 export interface FoldInArgs {
   /** The rows that each user knows, in any form of ids: rows of ids for a batch, a vector for one user. */

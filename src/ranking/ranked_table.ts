@@ -1,9 +1,8 @@
 /** Tables as functions of ranking read them: whatever holds them, where they lie, a few rows at a time elsewhere. */
 import * as tf from '@tensorflow/tfjs';
-import { newFloats, numbersShape, wordsPerRow, type HostTable, type PackedTable } from '../backends/kernel_set.js';
+import { newFloats, numbersShape, type HostTable } from '../backends/kernel_set.js';
 import { offers } from '../backends/model_kernels.js';
-import { unpackRows } from '../backends/packed/rows.js';
-import { rowsIn, type RankingKernels } from '../backends/ranking.js';
+import { floatRows, rowsIn, type RankingKernels } from '../backends/ranking.js';
 import { currentBackend, kernelSet } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { rowBlocks } from '../base/row_blocks.js';
@@ -43,7 +42,7 @@ export function kernelsInUse(): RankingKernels {
   return offers(set, 'topK') ? (set as typeof set & RankingKernels) : referenceKernels;
 }
 
-type Visit = (rows: HostTable | PackedTable, firstRow: number, kernels: RankingKernels) => void;
+type Visit = (rows: HostTable, firstRow: number, kernels: RankingKernels) => void;
 
 /** Shows all rows: at once where they lie, else block after block, so that no copy of a large table lies in memory. */
 export function visitRows(table: tf.Tensor2D, visit: Visit): void {
@@ -66,14 +65,6 @@ function sliceOf(table: tf.Tensor2D, firstRow: number, rows: number): Float32Arr
   } finally {
     slice.dispose();
   }
-}
-
-/** Rows as float32, row-major; those of float32 where they lie. */
-export function floatRows(table: HostTable | PackedTable, firstRow: number, rows: number): Float32Array {
-  const [from, end] = [firstRow, firstRow + rows];
-  if ('data' in table) return table.data.subarray(from * table.dim, end * table.dim);
-  const perRow = wordsPerRow(table.storage, table.dim);
-  return unpackRows(table.words.subarray(from * perRow, end * perRow), table.storage, table.dim);
 }
 
 /** All rows as float32, row-major. */

@@ -1,14 +1,6 @@
 /** The kernels of ranking in plain TypeScript: slow, and what the others are compared with. */
-import { IdOutOfRange, type HostTable, type PackedTable, wordsPerRow } from '../backends/kernel_set.js';
-import { unpackRow } from '../backends/packed/rows.js';
-import type { FoldInJob, IdLists, RankingKernels, TopKJob } from '../backends/ranking.js';
-
-/** Writes a row as float32. */
-function readRow(table: HostTable | PackedTable, row: number, to: Float32Array): void {
-  const { dim } = table;
-  if ('data' in table) return to.set(table.data.subarray(row * dim, (row + 1) * dim));
-  unpackRow(table.words, row * wordsPerRow(table.storage, dim), table.storage, dim, to, 0);
-}
+import { IdOutOfRange } from '../backends/kernel_set.js';
+import { floatRows, type FoldInJob, type IdLists, type RankingKernels, type TopKJob } from '../backends/ranking.js';
 
 function idsOf({ values, rowSplits }: IdLists, query: number): Int32Array {
   return values.subarray(rowSplits[query]!, rowSplits[query + 1]!);
@@ -28,11 +20,10 @@ function insert(values: Float32Array, ids: Int32Array, value: number, id: number
 
 function topK({ table, firstRow, queries, count, k, exclude, only, values, indices }: TopKJob): void {
   const { rows, dim } = table;
-  const row = new Float32Array(dim);
   const excluded = Array.from({ length: count }, (_, q) => new Set(exclude === null ? [] : idsOf(exclude, q)));
   const named = only === null ? null : Array.from({ length: count }, (_, q) => new Set(idsOf(only, q)));
   for (let r = 0; r < rows; r++) {
-    readRow(table, r, row);
+    const row = floatRows(table, r, 1);
     const id = firstRow + r;
     for (let q = 0; q < count; q++) {
       if (excluded[q]!.has(id) || named?.[q]!.has(id) === false) continue;
@@ -70,7 +61,6 @@ function foldIn({ table, bags, regularization, gram, out }: FoldInJob): void {
   const { values, rowSplits, weights } = bags;
   const bad = values.findIndex((id) => id < 0 || id >= rows);
   if (bad >= 0) throw new IdOutOfRange(values[bad]!, bad, rows);
-  const row = new Float32Array(dim);
   for (let bag = 0; bag + 1 < rowSplits.length; bag++) {
     const x = new Float64Array(dim);
     if (rowSplits[bag]! < rowSplits[bag + 1]!) {
@@ -78,7 +68,7 @@ function foldIn({ table, bags, regularization, gram, out }: FoldInJob): void {
       for (let i = 0; i < dim; i++) matrix[i * dim + i]! += regularization;
       for (let at = rowSplits[bag]!; at < rowSplits[bag + 1]!; at++) {
         const weight = weights?.[at] ?? 1;
-        readRow(table, values[at]!, row);
+        const row = floatRows(table, values[at]!, 1);
         for (let i = 0; i < dim; i++) {
           x[i]! += weight * row[i]!;
           for (let j = 0; j < dim; j++) matrix[i * dim + j]! += weight * row[i]! * row[j]!;

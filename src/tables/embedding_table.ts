@@ -1,12 +1,13 @@
 /** A table of embeddings that one layer owns or several layers share. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../base/per_process.js';
-import { grow, withRows, type Grown } from '../backends/grown_variable.js';
-import { isTooLarge, setPackedForm, type PackedForm } from '../backends/kernel_set.js';
+import { grow, type Grown } from '../backends/grown_variable.js';
+import { isTooLarge, setForm, type TableForm } from '../backends/kernel_set.js';
 import { isRecording } from '../backends/recordings.js';
 import { currentBackend } from '../backends/registry.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
-import type { Storage } from '../base/types.js';
+import type { Codec, Storage } from '../codecs/codec.js';
+import { codecOf } from '../codecs/codecs.js';
 import { refusePositional } from '../base/positional.js';
 import { readOptions } from '../base/options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
@@ -33,11 +34,11 @@ import { readRegularizer, type Regularizer, type RegularizerInput } from './regu
 import { serializeRegistered } from './registered_objects.js';
 import {
   acceptFloats,
+  formInitializer,
   noteTable,
-  packedFrom,
-  packedInitializer,
   readStorage,
   weightForm,
+  withMoreRows,
   type WeightForm,
 } from './storage.js';
 import type { TableHolder } from './table_holder.js';
@@ -149,7 +150,7 @@ export class EmbeddingTable {
     this.regularizer = readRegularizer(args.embeddingsRegularizer);
     this.constraint = readConstraint(args.embeddingsConstraint);
     this.storage = readStorage(args.storage);
-    this.optimizer = readTableOptimizer(args.optimizer, this.storage);
+    this.optimizer = readTableOptimizer(args.optimizer, this.codec);
     this.#trainable = checkBoolean(args.trainable, 'trainable', true);
     const { weights } = args;
     const isGiven = weights !== undefined && weights !== null;
@@ -163,13 +164,21 @@ export class EmbeddingTable {
   }
 
   /**
-   * What its words stand for; null for a table of float32.
+   * What its rows are.
    *
    * @internal
    */
-  get packed(): PackedForm | null {
-    const { storage, outputDim: dim } = this;
-    return storage === 'float32' ? null : { storage, dim };
+  get codec(): Codec {
+    return codecOf(this.storage);
+  }
+
+  /**
+   * What its variable holds.
+   *
+   * @internal
+   */
+  get form(): TableForm {
+    return { codec: this.codec, dim: this.outputDim };
   }
 
   /** @internal */
@@ -183,7 +192,7 @@ export class EmbeddingTable {
    * @internal
    */
   get weightForm(): WeightForm {
-    return weightForm(this.storage, this.inputDim, this.outputDim);
+    return weightForm(this.form, this.inputDim);
   }
 
   /** Whether the table or a layer that holds it was frozen. */
@@ -202,7 +211,7 @@ export class EmbeddingTable {
 
   /** false while the table or any layer that holds it is frozen, and for rows of int8. */
   get trainable(): boolean {
-    return this.storage !== 'int8' && !this.isFrozen;
+    return this.codec.training !== null && !this.isFrozen;
   }
 
   set trainable(trainable: boolean) {
@@ -234,7 +243,7 @@ export class EmbeddingTable {
     } catch (error) {
       const isBare = error instanceof RangeError && OUT_OF_MEMORY.test(error.message);
       if (!isBare && !isTooLarge(error)) throw error;
-      const { shape } = weightForm(this.storage, rows, this.outputDim);
+      const { shape } = weightForm(this.form, rows);
       const bytes = `${shape[0] * shape[1] * Float32Array.BYTES_PER_ELEMENT} bytes`;
       const received = `shape [${rows}, ${this.outputDim}] of table ${this.name} in layer ${layer}, ${bytes}`;
       throw new ValueError(
@@ -255,7 +264,7 @@ export class EmbeddingTable {
    */
   extend(args: ExtendArgs, layer: string): void {
     const { rows: more, fillRows } = readExtension(args, this);
-    const { variable, packed, name } = this;
+    const { variable, form, name } = this;
     const rows = this.inputDim + more;
     if (variable === null)
       throw new RuntimeError('extend', 'a layer that was built, and is not disposed', described(layer));
@@ -271,10 +280,7 @@ export class EmbeddingTable {
     const before: Grown[] = [];
     try {
       this.#withinMemory('rows', rows, layer, () => {
-        const values =
-          packed === null
-            ? withRows<tf.Tensor>(variable, more, fillRows)
-            : tf.tidy(() => tf.concat([variable, packedFrom(fillRows, more, packed, name)]));
+        const values = withMoreRows(variable, form, more, fillRows, name);
         made.push({ variable, values }, ...slotsWithRows(variable, more));
       });
       before.push(...made.map((each) => ({ variable: each.variable, values: keptValues(each.variable) })));
@@ -295,7 +301,7 @@ export class EmbeddingTable {
   /** The table, which comes first, and its slots where they are stepped. */
   #placeGrown([table, ...slots]: tf.Variable[]): void {
     const { tables } = currentBackend();
-    if (this.storage !== 'int8') tables.place(table!);
+    if (this.codec.training !== null) tables.place(table!);
     for (const slot of slots) tables.devices?.place(slot, { like: table! });
   }
 
@@ -339,32 +345,29 @@ export class EmbeddingTable {
   }
 
   /**
-   * What a holder makes the weight with: what `initializer` gives, checked; for packed rows the words of that.
+   * What a holder makes the weight with: what `initializer` gives, checked, in the form of the table.
    *
    * @internal
    */
   packing(initializer: Initializer): Initializer {
-    const { inputDim, outputDim, packed, name } = this;
+    const { inputDim, outputDim, form, name } = this;
     const given: RowsInitializer =
       initializer === this.initializer ? checkedInitializer(initializer, this.toFill) : initializer;
-    if (packed === null) return given;
-    return packedInitializer(given, [inputDim, outputDim], packed, name);
+    return formInitializer(given, [inputDim, outputDim], form, name);
   }
 
   #settleIn(weight: tf.LayerVariable, holder: TableHolder): void {
     (weight as { originalName: string }).originalName = this.#savedName(weight, holder);
     this.#governTrainable(weight);
     watchStockSteps();
-    if (this.packed !== null) {
-      setPackedForm(weight.read() as tf.Variable, this.packed);
-      acceptFloats(weight, this.packed, this.name);
-    }
+    setForm(weight.read() as tf.Variable, this.form);
+    acceptFloats(weight, this.form, this.name);
     this.#settleWrites(weight);
     setTableSettings(weight.read() as tf.Variable, {
       name: weight.originalName,
       optimizer: this.optimizer,
       constraint: rowConstraintOf(this.constraint),
-      regularized: this.regularizer !== null && this.storage !== 'int8',
+      regularized: this.regularizer !== null && this.codec.training !== null,
       roundingSeed: roundingSeed(this.seed ?? holder.seed ?? 0),
     });
   }
@@ -378,12 +381,12 @@ export class EmbeddingTable {
 
   /** Whatever is written, now or by loading a model, settles where a holder or the backend wants it. */
   #settleWrites(weight: tf.LayerVariable): void {
-    // Nothing steps rows of int8 in place.
-    if (this.storage === 'int8') return;
+    // What is never stepped stays where it is.
+    if (this.codec.training === null) return;
     const placeTable = (): void => {
       const table = weight.read() as tf.Variable;
       const holder = [...this.#holders].find((each) => each.placeTable !== undefined);
-      if (this.packed === null && holder !== undefined) holder.placeTable!(table);
+      if (this.codec.isPlain && holder !== undefined) holder.placeTable!(table);
       else currentBackend().tables.place(table);
     };
     placeTable();
@@ -425,8 +428,8 @@ export class EmbeddingTable {
       embeddingsConstraint: serializeRegistered(this.constraint),
       optimizer: serializeRegistered(this.optimizer),
       // Configs of float32 tables stay readable for those who know no other.
-      ...(this.storage === 'float32' ? {} : { storage: this.storage }),
-      ...(this.storage === 'float16' && this.seed !== null ? { seed: this.seed } : {}),
+      ...(this.codec.isPlain ? {} : { storage: this.storage }),
+      ...(this.codec.training === 'rounded' && this.seed !== null ? { seed: this.seed } : {}),
     };
   }
 }

@@ -1,5 +1,5 @@
 /** Values for a table that the user brings along. */
-import { wordsPerRow, type PackedForm } from '../backends/kernel_set.js';
+import type { TableForm } from '../backends/kernel_set.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
@@ -10,25 +10,20 @@ export type TableValues = tf.Tensor | readonly (readonly number[])[] | ArrayBuff
 
 const EXPECTED = 'a list of one table: a float32 tensor, nested arrays or a flat typed array';
 
-/** The table in a list of one, as `weights` and `setWeights` take it. */
+/** The table in a list of one, as `weights` and `setWeights` take it; `form`: its words are taken too. */
 export function readTableValues(
   weights: unknown,
   rows: number,
   dim: number,
-  packed: PackedForm | null = null,
+  form: TableForm | null = null,
 ): TableValues {
-  return readList(weights, rows, dim, packed);
-}
-
-function readList(weights: unknown, rows: number, dim: number, packed: PackedForm | null): TableValues {
   if (!Array.isArray(weights)) throw new ArgumentTypeError('weights', EXPECTED, weights);
   if (weights.length !== 1) throw new ValueError('weights', EXPECTED, described(`a list of ${weights.length}`));
   const table = weights[0] as unknown;
   if (table instanceof tf.Tensor) {
-    const isWords = packed !== null && (table as tf.Tensor).dtype === 'int32';
-    return isWords
-      ? checkTensor(table, rows, wordsPerRow(packed.storage, dim), 'int32')
-      : checkTensor(table, rows, dim);
+    const { dtype } = table as tf.Tensor;
+    if (form === null || dtype !== form.codec.dtype) return checkTensor(table, rows, dim);
+    return checkTensor(table, rows, form.codec.words(dim), dtype);
   }
   if (Array.isArray(table)) return flatten(table, rows, dim);
   if (!ArrayBuffer.isView(table)) throw new ArgumentTypeError('weights', EXPECTED, table);

@@ -1,15 +1,16 @@
 /** How the rows of a table are kept, as users ask for it and as tfjs makes it. */
 import * as tf from '@tensorflow/tfjs';
-import { readRows } from '../backends/grown_variable.js';
-import { packRows, firstUnpackable, unpackRows } from '../backends/packed/rows.js';
-import { wordsPerRow, type PackedForm } from '../backends/kernel_set.js';
+import { readRows, withRows } from '../backends/grown_variable.js';
+import type { TableForm } from '../backends/kernel_set.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { convertWrites } from '../tfjs/layer_weights.js';
 import { writtenTable } from '../backends/written_table.js';
 import type { FillRows, Initializer, RowsInitializer } from './initializers.js';
-import { STORAGES, type Storage } from '../base/types.js';
+import type { Storage } from '../codecs/codec.js';
+import { STORAGES } from '../codecs/codecs.js';
+import { FLOAT32 } from '../codecs/float32.js';
 
 /** A table that a conversion made. */
 export interface ConvertedTable {
@@ -66,86 +67,94 @@ export interface WeightForm {
   readonly dtype: 'float32' | 'int32';
 }
 
-/** The variable in which a table of this storage lies. */
-export function weightForm(storage: Storage, rows: number, dim: number): WeightForm {
-  if (storage === 'float32') return { shape: [rows, dim], dtype: 'float32' };
-  return { shape: [rows, wordsPerRow(storage, dim)], dtype: 'int32' };
+/** The variable in which a table of this form lies. */
+export function weightForm({ codec, dim }: TableForm, rows: number): WeightForm {
+  return { shape: [rows, codec.words(dim)], dtype: codec.dtype };
 }
 
-/** Rows of a table as float32, whatever it is kept as; `form`: of packed rows. */
-function readFloats(table: tf.Tensor, form: PackedForm | undefined, first: number, rows: number): Float32Array {
-  if (form === undefined) return readRows(table, first, rows);
+/** Rows of a table as float32, whatever it is kept as. */
+function readFloats(table: tf.Tensor, { codec, dim }: TableForm, first: number, rows: number): Float32Array {
+  if (codec.isPlain) return readRows(table, first, rows);
   const slice = table.slice([first, 0], [rows, table.shape[1]!]);
   try {
-    return unpackRows(slice.dataSync<'int32'>(), form.storage, form.dim);
+    return codec.unpack(slice.dataSync<'int32'>(), dim);
   } finally {
     slice.dispose();
   }
 }
 
 /** Has a weight of words take the numbers that they stand for too, as float32 [rows, dim]. `name`: in errors. */
-export function acceptFloats(weight: tf.LayerVariable, form: PackedForm, name: string): void {
+export function acceptFloats(weight: tf.LayerVariable, form: TableForm, name: string): void {
+  if (form.codec.isPlain) return;
   convertWrites(weight, (value) => {
     // A table may get more rows.
     const isFloats = value.dtype === 'float32' && tf.util.arraysEqual(value.shape, [weight.shape[0]!, form.dim]);
-    return isFloats ? packedTensor(value, undefined, form, name) : null;
+    const plain = { codec: FLOAT32, dim: form.dim };
+    return isFloats ? convertedRows(value, plain, form, name) : null;
   });
 }
 
-/** All rows of a table as float32; `form`: of packed rows. */
-function rowsOf(table: tf.Tensor, form: PackedForm | undefined): FillRows {
-  const [rows, width] = table.shape as [number, number];
+/** All rows of a table as float32. */
+function rowsOf(table: tf.Tensor, form: TableForm): FillRows {
+  const rows = table.shape[0]!;
   return (write) => {
-    for (const block of rowBlocks({ rows, columns: form?.dim ?? width })) {
+    for (const block of rowBlocks({ rows, columns: form.dim })) {
       write(block.firstRow, readFloats(table, form, block.firstRow, block.rows));
     }
   };
 }
 
 /** The rows that `fillRows` hands over as a tensor of words. `name`: of the table, in errors. */
-export function packedFrom(fillRows: FillRows, rows: number, { storage, dim }: PackedForm, name: string): tf.Tensor2D {
-  const perRow = wordsPerRow(storage, dim);
+function packedFrom(fillRows: FillRows, rows: number, { codec, dim }: TableForm, name: string): tf.Tensor2D {
+  const perRow = codec.words(dim);
   const words = new Int32Array(rows * perRow);
   fillRows((firstRow, values) => {
-    const bad = firstUnpackable(values, storage, dim);
+    const bad = codec.firstUnpackable(values, dim);
     if (bad !== null) {
       const place = `row ${firstRow + bad.row}, column ${bad.column} of table ${name}`;
       const received = described(`${bad.value} in ${place}`);
-      throw new ValueError('storage', `numbers that ${storage} can keep: ${bad.reason}`, received);
+      throw new ValueError('storage', `numbers that ${codec.name} can keep: ${bad.reason}`, received);
     }
-    packRows(values, storage, dim, words, firstRow);
+    codec.pack(values, dim, words, firstRow);
   });
   return tf.tensor2d(words, [rows, perRow], 'int32');
 }
 
-/** The rows of a table [rows, dim] as a tensor of words. `name`: of the table, in errors. */
-export function packedTensor(
-  table: tf.Tensor,
-  from: PackedForm | undefined,
-  form: PackedForm,
-  name: string,
-): tf.Tensor2D {
-  return packedFrom(rowsOf(table, from), table.shape[0]!, form, name);
+/** The rows of a table of one form as a tensor of another. `name`: of the table, in errors. */
+export function convertedRows(table: tf.Tensor, from: TableForm, to: TableForm, name: string): tf.Tensor {
+  if (from.codec === to.codec && from.codec.isPlain) return table.clone();
+  return to.codec.isPlain
+    ? writtenTable([table.shape[0]!, to.dim], rowsOf(table, from))
+    : packedFrom(rowsOf(table, from), table.shape[0]!, to, name);
 }
 
-/** An initializer of words: those of the values that another one gives. */
-export function packedInitializer(
+/** The values of a table with more rows at its end. `name`: of the table, in errors. */
+export function withMoreRows(
+  table: tf.Variable,
+  form: TableForm,
+  more: number,
+  fillRows: FillRows,
+  name: string,
+): tf.Tensor {
+  if (form.codec.isPlain) return withRows<tf.Tensor>(table, more, fillRows);
+  return tf.tidy(() => tf.concat([table, packedFrom(fillRows, more, form, name)]));
+}
+
+/** What a table's weight begins with: what an initializer gives, in the table's own form. */
+export function formInitializer(
   initializer: RowsInitializer,
   shape: [rows: number, dim: number],
-  form: PackedForm,
+  form: TableForm,
   name: string,
 ): Initializer {
+  if (form.codec.isPlain) return initializer;
+  const plain = { codec: FLOAT32, dim: form.dim };
   const apply = (): tf.Tensor => {
     // A converted table is written at once.
-    if (isConverting()) return tf.zeros(weightForm(form.storage, ...shape).shape, 'int32');
+    if (isConverting()) return tf.zeros(weightForm(form, shape[0]).shape, form.codec.dtype);
     const { fillRows } = initializer;
     if (fillRows !== undefined) return packedFrom(fillRows, shape[0], form, name);
-    return tf.tidy(() => packedTensor(initializer.apply(shape, 'float32') as tf.Tensor, undefined, form, name));
+    return tf.tidy(() => convertedRows(initializer.apply(shape, 'float32') as tf.Tensor, plain, form, name));
   };
   return { apply } as unknown as Initializer;
-}
-
-/** The values of a packed table, [rows, dim] float32. */
-export function unpackedTensor(table: tf.Tensor, form: PackedForm): tf.Tensor2D {
-  return writtenTable([table.shape[0]!, form.dim], rowsOf(table, form));
 }

@@ -7,7 +7,9 @@ import { refusePositional } from '../base/positional.js';
 import { checkCombiner } from '../lookup/arguments.js';
 import { isRecord, readOptions } from '../base/options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import type { Combiner, Storage } from '../base/types.js';
+import type { Combiner } from '../base/types.js';
+import type { Storage } from '../codecs/codec.js';
+import { codecOf } from '../codecs/codecs.js';
 import { readStorage } from './storage.js';
 import { readInitializerOf, type Initializer, type InitializerInput } from './initializers.js';
 import { checkDimension, checkObject } from '../base/layer_arguments.js';
@@ -155,7 +157,7 @@ export class TableConfig<C extends Combiner | null = Combiner> implements TableF
       combiner: this.combiner,
       // tfjs rewrites other texts in the config of a layer.
       placement: { name: this.placement },
-      ...(this.storage === 'float32' ? {} : { storage: this.storage }),
+      ...(codecOf(this.storage).isPlain ? {} : { storage: this.storage }),
       maxIdsPerPartition: this.maxIdsPerPartition,
       maxUniqueIdsPerPartition: this.maxUniqueIdsPerPartition,
     };

@@ -2,7 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import type { Storage } from '../base/types.js';
+import type { Codec } from '../codecs/codec.js';
+import { TRAINED_STORAGES } from '../codecs/codecs.js';
+import { FLOAT32 } from '../codecs/float32.js';
 import { isConverting } from './storage.js';
 
 const EXPECTED = 'an emb.train optimizer, such as emb.train.adagrad({learningRate: 0.1}), or null';
@@ -10,15 +12,15 @@ const EXPECTED = 'an emb.train optimizer, such as emb.train.adagrad({learningRat
 type Entry = [unknown, (cls: unknown, config: unknown) => unknown];
 
 /**
- * An optimizer, or the one of a saved config; null where there is none. Rows of int8 have none, and lose it where a model
- * is quantized.
+ * An optimizer, or the one of a saved config; null where there is none. Rows that are never stepped have none, and
+ * lose it where a model is quantized.
  */
-export function readTableOptimizer(value: unknown, storage: Storage = 'float32'): SparseOptimizer | null {
+export function readTableOptimizer(value: unknown, codec: Codec = FLOAT32): SparseOptimizer | null {
   const own = read(value);
-  if (own === null || storage !== 'int8') return own;
+  if (own === null || codec.training !== null) return own;
   if (isConverting()) return null;
-  const note = "Nothing steps rows of int8; storage 'float16' is trained.";
-  throw new ValueError('optimizer', "none for a table of storage 'int8'", described('one'), note);
+  const note = `Nothing steps rows of ${codec.name}; ${TRAINED_STORAGES} is trained.`;
+  throw new ValueError('optimizer', `none for a table of storage '${codec.name}'`, described('one'), note);
 }
 
 function read(value: unknown): SparseOptimizer | null {

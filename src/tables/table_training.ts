@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../base/errors.js';
 import type { Penalized } from '../optimizers/penalty.js';
+import { TRAINED_STORAGES } from '../codecs/codecs.js';
 import { lookupScope } from '../lookup/lookup.js';
 import { warnOnce } from '../base/warn_once.js';
 import type { EmbeddingTable } from './embedding_table.js';
@@ -14,14 +15,15 @@ export function checkTableTraining(
 ): void {
   const isStep = kwargs?.['training'] === true && tf.engine().state.gradientDepth > 0;
   if (!isStep) return;
-  if (table.storage === 'int8' && !table.isFrozen) {
-    const expected = `'float32' or 'float16' for the table of layer ${layer}, which is trained`;
-    const note = 'Rows of int8 are looked up alone: freeze the layer, trainable: false.';
-    throw new ValueError('storage', expected, 'int8', note);
+  const { codec, storage } = table;
+  if (codec.training === null && !table.isFrozen) {
+    const expected = `${TRAINED_STORAGES} for the table of layer ${layer}, which is trained`;
+    const note = `Rows of ${storage} are looked up alone: freeze the layer, trainable: false.`;
+    throw new ValueError('storage', expected, storage, note);
   }
   if (lookupScope() !== null || !table.trainable) return;
-  if (table.storage === 'float16') {
-    const expected = `an emb.train optimizer in compile, because the table of layer ${layer} has storage 'float16'`;
+  if (!codec.isPlain) {
+    const expected = `an emb.train optimizer in compile, because the table of layer ${layer} has storage '${storage}'`;
     const note = 'A stock optimizer knows float32 alone; or freeze the layer, trainable: false.';
     throw new ValueError('optimizer', expected, described('a stock optimizer'), note);
   }
@@ -36,6 +38,6 @@ export function checkTableTraining(
 }
 
 /** The table and its regularizer, where steps of it add a penalty. */
-export function penalizedOf({ regularizer, variable, storage }: EmbeddingTable): Penalized[] {
-  return regularizer === null || variable === null || storage === 'int8' ? [] : [{ table: variable, regularizer }];
+export function penalizedOf({ regularizer, variable, codec }: EmbeddingTable): Penalized[] {
+  return regularizer === null || variable === null || codec.training === null ? [] : [{ table: variable, regularizer }];
 }

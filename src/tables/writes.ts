@@ -1,12 +1,10 @@
 /** Values that are written into tables: all are checked before the first is written, and large ones go in pieces. */
 import * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../backends/contract.js';
-import type { PackedForm } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { openTable, type TableFile } from '../io/table_file.js';
 import { isRecord, readOptions } from '../base/options.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
-import { packedTensor } from './storage.js';
 
 /** What the caller gives for one table. */
 export interface TableSource {
@@ -45,8 +43,7 @@ export interface TableWrite extends TableSource {
   readonly name: string;
   readonly rows: number;
   readonly columns: number;
-  /** What its words stand for; null or absent for a table of float32. */
-  readonly packed?: PackedForm | null;
+  /** Takes float32, whatever it is kept in. */
   readonly weight: tf.LayerVariable;
   readonly devices: Pick<Devices, 'writeRows'> | null;
 }
@@ -88,16 +85,10 @@ function check({ argument, values, name, rows, columns }: TableWrite): Checked {
 /** Rows from a row on, row-major. */
 type ReadRows = (firstRow: number, rows: number) => Float32Array;
 
-function write(
-  { name, weight, rows, columns, packed = null, devices }: TableWrite,
-  checked: Checked,
-  chunk: number,
-): void {
-  const wordsOf = (values: tf.Tensor): tf.Tensor =>
-    packed === null ? values : packedTensor(values, undefined, packed, name);
+function write({ weight, rows, columns, devices }: TableWrite, checked: Checked, chunk: number): void {
   if (devices === null && 'values' in checked) {
     const { values } = checked;
-    writeWhole(weight, () => wordsOf(tableTensor(values, rows, columns)));
+    writeWhole(weight, () => tableTensor(values, rows, columns));
     return;
   }
   const atOnce = Math.min(rows, Math.max(1, Math.floor(chunk / columns)));
@@ -109,7 +100,7 @@ function write(
     if (whole === null) devices!.writeRows(weight.read() as tf.Variable, row, values);
     else whole.set(values, row * columns);
   }
-  if (whole !== null) writeWhole(weight, () => wordsOf(tf.tensor2d(whole, [rows, columns])));
+  if (whole !== null) writeWhole(weight, () => tf.tensor2d(whole, [rows, columns]));
 }
 
 function writeWhole(weight: tf.LayerVariable, make: () => tf.Tensor): void {

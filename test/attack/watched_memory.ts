@@ -11,12 +11,9 @@ interface Roles {
 }
 
 const ROLES: Readonly<Record<string, Roles>> = {
-  embeddingBag: { written: [9], read: [0, 3, 4, 5], isResult: true },
-  embeddingBagWeightsGrad: { written: [10], read: [0, 3, 4, 5, 9], isResult: true },
-  packedBag: { written: [10], read: [0, 4, 5, 6], isResult: true },
-  packedBagWeightsGrad: { written: [11], read: [0, 4, 5, 6, 10], isResult: true },
-  packedApply: { written: [0, 11, 12, 13], read: [4, 5, 6, 14] },
-  sparseApply: { written: [0, 10, 11, 12], read: [3, 4, 5, 13, 15] },
+  embeddingBag: { written: [10], read: [0, 4, 5, 6], isResult: true },
+  embeddingBagWeightsGrad: { written: [11], read: [0, 4, 5, 6, 10], isResult: true },
+  sparseApply: { written: [0, 11, 12, 13], read: [4, 5, 6, 14, 16] },
   matMul: { written: [3], read: [0, 1, 2], isResult: true },
   topK: { written: [12, 13], read: [0, 5, 8, 9, 10, 11], isResult: true },
   foldIn: { written: [9], read: [0, 4, 5, 6, 8], isResult: true },

@@ -9,6 +9,7 @@ import { itStepsPackedRows } from './packed_step_suite.js';
 import { itLooksUpPackedRows } from '../helpers/packed_suite.js';
 import { tensorKernelSet } from '../helpers/tensor_kernel_set.js';
 import { lookUpInto, stepOne } from '../helpers/kernel_calls.js';
+import { floatTable } from '../../src/backends/kernel_set.js';
 
 /** Everything that the kernels compute for a case. */
 function results(kernels: Kernels, example: BagCase, seed: number): Float32Array[] {
@@ -74,7 +75,7 @@ describeForBackends('tensor kernels', () => {
     lookUpInto(tensorKernelSet, table, bags, options, wide);
     const wideGradients = tensorKernelSet.rowGradients(gradient, bags, table, options).rowGradients;
     for (const dim of [1, 3, 7, 8, 15, 17, 31, 33]) {
-      const narrow = { data: columns(table.data, table.dim, dim), rows: table.rows, dim };
+      const narrow = floatTable(columns(table.data, table.dim, dim), table.rows, dim);
       const pooled = new Float32Array(batch * dim);
       lookUpInto(tensorKernelSet, narrow, bags, options, pooled);
       expect(pooled)
@@ -94,7 +95,7 @@ describeForBackends('tensor kernels', () => {
     ids.forEach((id, i) => (data[id] = i + 1));
     const bags = { values: Int32Array.from(ids), rowSplits: Int32Array.of(0, 1, 2, 3, 4, 5), weights: null };
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
-    const table = { data, rows, dim: 1 };
+    const table = floatTable(data, rows, 1);
     const pooled = new Float32Array(5);
     lookUpInto(tensorKernelSet, table, bags, options, pooled);
     expect([...pooled]).toEqual([1, 2, 3, 4, 5]);

@@ -1,15 +1,9 @@
 /** Specs of steps of float16 rows that every implementation must pass. */
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
-import {
-  IdOutOfRange,
-  type BagOptions,
-  type HostBags,
-  wordsPerRow,
-  type PackedTable,
-} from '../../src/backends/kernel_set.js';
-import { halfValue } from '../../src/backends/packed/half.js';
-import { unpackRows } from '../../src/backends/packed/rows.js';
-import { roundingKey } from '../../src/backends/packed/rounding.js';
+import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../../src/backends/kernel_set.js';
+import { FLOAT16 } from '../../src/codecs/float16.js';
+import { halfValue } from '../../src/codecs/half.js';
+import { roundingKey } from '../../src/backends/rounding.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import { UPDATE_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import { hyperCase, usedSlots } from '../helpers/bag_cases.js';
@@ -25,7 +19,7 @@ const SINGLE: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 /** Widths around the borders of words, vectors and their halves. */
 const WIDTHS = [1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 130, 257];
 
-function keyed(hyper: Hyper, seed: number, { rows, dim }: PackedTable): Float32Array {
+function keyed(hyper: Hyper, seed: number, { rows, dim }: HostTable): Float32Array {
   return packHyper({ ...hyper, ...roundingKey({ seed, step: seed + 1, rows, dim }) });
 }
 
@@ -35,10 +29,10 @@ interface Stepped {
 }
 
 function stepped(kernels: Kernels, optimizer: UpdateName, { plain, packed }: PackedCase, hyper: Float32Array): Stepped {
-  const table = { ...packed, words: packed.words.slice() };
+  const table = { ...packed, data: packed.data.slice() };
   const slots = usedSlots(optimizer, plain.table, 5);
   stepOne(kernels, optimizer, table, slots, plain.gradient, plain.bags, plain.options, hyper);
-  return { words: table.words, slots };
+  return { words: table.data, slots };
 }
 
 /** The distance from a half to the next larger one. */
@@ -68,11 +62,11 @@ export function itStepsPackedRows(kernels: () => Kernels): void {
         ];
         const magnitude = (1 + gradientMagnitude(plain)) ** 2;
         expected.slots.forEach((slot, i) => expectClose(actual.slots[i]!, slot, magnitude, plain.name, 4e-6));
-        const [wanted, found] = [expected, actual].map(({ words }) => unpackRows(words, 'float16', packed.dim)) as [
+        const [wanted, found] = [expected, actual].map(({ words }) => FLOAT16.unpack(words, packed.dim)) as [
           Float32Array,
           Float32Array,
         ];
-        const before = unpackRows(packed.words, 'float16', packed.dim);
+        const before = FLOAT16.unpack(packed.data, packed.dim);
         // A float32 in doubt in its last bits may be rounded the other way: to the next half, and seldom.
         const room = wanted.map((value) => unitOf(value) / 1e-6);
         expectClose(found, wanted, room, plain.name, 1.001e-6);
@@ -95,13 +89,13 @@ export function itStepsPackedRows(kernels: () => Kernels): void {
       const gradient = Float32Array.from({ length: ids.length * dim }, () => random.whole(-127, 128) / 2 ** 18);
       const hyper = keyed({ ...NEUTRAL_HYPER, learningRate: 0.25 }, dim, packed);
       const run = (set: Kernels): Int32Array => {
-        const table = { ...packed, words: packed.words.slice() };
+        const table = { ...packed, data: packed.data.slice() };
         stepOne(set, 'sgd', table, [], gradient, bagsOf(ids), SINGLE, hyper);
-        return table.words;
+        return table.data;
       };
       const [expected, actual] = [run(referenceKernels), run(kernels())];
       expect(actual).withContext(`dim ${dim}`).toEqual(expected);
-      expect(actual).not.toEqual(packed.words);
+      expect(actual).not.toEqual(packed.data);
     }
   });
 
@@ -117,9 +111,9 @@ export function itStepsPackedRows(kernels: () => Kernels): void {
     const gradient = Float32Array.from({ length: rows * dim }, (_, i) => -kinds[i % dim]!);
     const hyper = keyed({ ...NEUTRAL_HYPER, learningRate: 1 }, 3, packed);
     const run = (set: Kernels): Float32Array => {
-      const table = { ...packed, words: packed.words.slice() };
+      const table = { ...packed, data: packed.data.slice() };
       stepOne(set, 'sgd', table, [], gradient, bagsOf(ids), SINGLE, hyper);
-      return unpackRows(table.words, 'float16', dim);
+      return FLOAT16.unpack(table.data, dim);
     };
     const [expected, actual] = [run(referenceKernels), run(kernels())];
     expect(actual).toEqual(expected);
@@ -138,22 +132,22 @@ export function itStepsPackedRows(kernels: () => Kernels): void {
     const packed = packedTable(Float32Array.of(1, 2, 3), 'float16', 1, 3);
     const hyper = keyed({ ...NEUTRAL_HYPER, learningRate: 1 }, 1, packed);
     stepOne(kernels(), 'sgd', packed, [], Float32Array.of(0.1, 0.1, 0.1), bagsOf([0]), SINGLE, hyper);
-    expect(packed.words.length).toBe(wordsPerRow('float16', 3));
-    expect(packed.words[1]! >>> 16).toBe(0);
-    expect(Math.abs(halfValue(packed.words[1]! & 0xffff) - 2.9)).toBeLessThan(2 ** -9);
+    expect(packed.data.length).toBe(FLOAT16.words(3));
+    expect(packed.data[1]! >>> 16).toBe(0);
+    expect(Math.abs(halfValue(packed.data[1]! & 0xffff) - 2.9)).toBeLessThan(2 ** -9);
   });
 
   it('writes no row of float16 where an id names none', () => {
     for (const lazy of [0, 1]) {
       const packed = packedTable(Float32Array.of(1, 2, 3, 4, 5, 6), 'float16', 2, 3);
-      const before = packed.words.slice();
+      const before = packed.data.slice();
       const slots = [new Float32Array(6), new Float32Array(6)];
       const hyper = keyed({ ...NEUTRAL_HYPER, learningRate: 1, lazy }, 1, packed);
       const gradient = new Float32Array(6).fill(1);
       const step = (): void => stepOne(kernels(), 'adam', packed, slots, gradient, bagsOf([1, 2]), SINGLE, hyper);
       expect(step).toThrow(jasmine.objectContaining({ id: 2, position: 1, rows: 2 }));
       expect(new IdOutOfRange(2, 1, 2).rows).toBe(2);
-      expect(packed.words).toEqual(before);
+      expect(packed.data).toEqual(before);
       expect(slots.every((slot) => slot.every((value) => value === 0))).toBeTrue();
     }
   });

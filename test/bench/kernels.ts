@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HostBags, HostTable } from '../../src/backends/kernel_set.js';
+import { floatTable, type HostBags } from '../../src/backends/kernel_set.js';
 import { loadNative } from '../../src/backends/native/register.js';
 import type { UpdateName } from '../../src/rules/rules.js';
 import { Random } from '../helpers/random.js';
@@ -44,7 +44,7 @@ const kernels = loadNative();
 const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-bench-'));
 const limit = compileMemoryLimit(folder);
 for (const dim of given.dims) {
-  const table: HostTable = { data: kernels.allocate(rows * dim).fill(0.5), rows, dim };
+  const table = floatTable(kernels.allocate(rows * dim).fill(0.5), rows, dim);
   const slot = kernels.allocate(rows * dim).fill(0.1);
   const [pooled, gradient] = [new Float32Array(batch * dim), new Float32Array(batch * dim).fill(1e-4)];
   for (const hot of given.hots) {

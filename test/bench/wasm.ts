@@ -7,7 +7,7 @@
  * memory of WebAssembly has none where the system gives them on request alone. Everything lies in the memory that the
  * kernels run in, as it does on the tfjs backend. `otherCpu`: processors that other processes kept busy meanwhile.
  */
-import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
+import { floatTable, type HostBags, type KernelSet } from '../../src/backends/kernel_set.js';
 import { loadNative } from '../../src/backends/native/register.js';
 import { bringThreads } from '../../src/backends/wasm/threads/bring_threads.js';
 import { WasmKernelSet } from '../../src/backends/wasm/wasm_kernel_set.js';
@@ -67,7 +67,7 @@ function stepsOf(set: KernelSet, dim: number, hot: number, op: string, plain = f
   for (const slot of slots) slot().fill(0.1);
   return (n) => {
     const bags: HostBags = { values: lists[n % lists.length]!(), rowSplits: splits(), weights: null };
-    const table: HostTable = { data: data(), rows, dim };
+    const table = floatTable(data(), rows, dim);
     lookUpInto(set, table, bags, OPTIONS, pooled());
     if (op === 'forward') return;
     const slotViews = slots.map((slot) => slot());

@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bench } from './bench.js';
+import { countLines } from './counts.js';
 import { BACKENDS } from './programs/package.mjs';
 import { runProgram, sideBySide } from './programs.js';
 import { compare, recordText, type Comparison, type Deliberate, type Frozen, type Groups } from './record.js';
@@ -210,7 +211,9 @@ async function main(): Promise<number> {
   if (asked.write) return write(found, figures);
   const before = json<Figures>(FIGURES, {});
   if (figures.steps !== undefined) for (const line of passageLines(figures.steps, before.steps)) say(line);
-  if (figures.size !== undefined) for (const line of sizeLines(figures.size, before.size)) say(line);
+  if (figures.size !== undefined) {
+    for (const line of [...sizeLines(figures.size, before.size), ...countLines(ROOT)]) say(line);
+  }
   const list = json<Deliberate[]>(DELIBERATE, []);
   const result = compare(json<Frozen>(RECORD, {}), found, list, (key) => isDue(key, asked, found));
   tell(result, asked.all);

@@ -1,13 +1,13 @@
 /** Generated batches for comparing implementations: many shapes, repeats, empty bags, weights, ids outside the table. */
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
-import type { BagOptions, HostBags, HostTable } from '../../src/backends/kernel_set.js';
+import { floatTable, type BagOptions, type HostBags, type HostTable } from '../../src/backends/kernel_set.js';
 import { WEIGHING } from '../../src/base/types.js';
 import { SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import { Random } from './random.js';
 
 export interface BagCase {
   readonly name: string;
-  readonly table: HostTable;
+  readonly table: HostTable<Float32Array>;
   readonly bags: HostBags;
   readonly options: BagOptions;
   readonly gradient: Float32Array; // of the pooled rows, [batch * dim]
@@ -80,7 +80,7 @@ export function bagCase(seed: number): BagCase {
   const kind = `${combiner} ${outOfRange}${maxNorm > 0 ? ' maxNorm' : ''}${weights === null ? '' : ' weights'}`;
   return {
     name: `seed ${seed}: [${rows}, ${dim}], ${batch} bags, ${nnz} ids, ${kind}`,
-    table: { data: random.floats(rows * dim), rows, dim },
+    table: floatTable(random.floats(rows * dim), rows, dim),
     bags: { values, rowSplits: splits, weights },
     options,
     gradient: random.floats(batch * dim),
@@ -103,7 +103,7 @@ export function withoutNumbers(example: BagCase, seed: number): BagCase {
 }
 
 /** A table of its own, so that a step does not reach the case. */
-export function copyTable(table: HostTable): HostTable {
+export function copyTable(table: HostTable<Float32Array>): HostTable<Float32Array> {
   return { ...table, data: table.data.slice() };
 }
 

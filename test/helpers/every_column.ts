@@ -1,6 +1,6 @@
 /** Rows of every width: loops over columns have an end for every number of vectors that is left, which depends on the processor. */
 import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
-import type { BagOptions, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
+import { floatTable, type BagOptions, type KernelSet } from '../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import { copyTable } from './bag_cases.js';
 import { expectClose } from './tensors.js';
@@ -15,7 +15,7 @@ export function itReachesEveryColumn(kernels: () => Kernels): void {
       Float32Array.from({ length }, (_, i) => 1 + ((7 * i) % most));
     const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
     for (let dim = 1; dim <= 300; dim += dim % 16 === 0 ? 1 : 5) {
-      const table: HostTable = { data: whole(3 * dim, 13), rows: 3, dim };
+      const table = floatTable(whole(3 * dim, 13), 3, dim);
       const gradient = whole(2 * dim, 11);
       for (const weights of [null, Float32Array.of(1, 2, 3)]) {
         const bags = { values: Int32Array.of(2, 0, 2), rowSplits: Int32Array.of(0, 2, 3), weights };

@@ -2,13 +2,13 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../src/backends/bag_tensors.js';
 import type { Backend } from '../../src/backends/contract.js';
-import type { BagOptions, HostBags, HostTable, KernelSet, PackedTable } from '../../src/backends/kernel_set.js';
+import type { BagOptions, HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import type { UpdateName } from '../../src/rules/rules.js';
 
 /** Writes the pooled rows of one lookup. */
 export function lookUpInto(
   set: Pick<KernelSet, 'lookUp'>,
-  table: HostTable | PackedTable,
+  table: HostTable,
   bags: HostBags,
   options: BagOptions,
   pooled: Float32Array,
@@ -20,7 +20,7 @@ export function lookUpInto(
 export function stepOne(
   set: Pick<KernelSet, 'step'>,
   optimizer: UpdateName,
-  table: HostTable | PackedTable,
+  table: HostTable,
   slots: readonly Float32Array[],
   gradient: Float32Array,
   bags: HostBags,

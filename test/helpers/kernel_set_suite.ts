@@ -1,7 +1,7 @@
 /** Specs that every implementation must pass: values of TensorFlow, and the reference over generated cases. */
 import { readFileSync } from 'node:fs';
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
-import { IdOutOfRange, type BagOptions, type HostTable, type KernelSet } from '../../src/backends/kernel_set.js';
+import { IdOutOfRange, floatTable, type BagOptions, type KernelSet } from '../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import type { Combiner } from '../../src/base/types.js';
 import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
@@ -59,7 +59,7 @@ function splitsOf(ids: LookupIds): Int32Array {
 function lookupGoldens(kernels: Kernels): void {
   const goldens = readGolden<{ table: number[][]; cases: LookupGolden[] }>('lookup_sparse.json');
   const data = Float32Array.from(goldens.table.flat());
-  const table: HostTable = { data, rows: goldens.table.length, dim: goldens.table[0]!.length };
+  const table = floatTable(data, goldens.table.length, goldens.table[0]!.length);
   // The safe lookup prunes before it comes to a kernel.
   const cases = goldens.cases.filter(({ op }) => op === 'embedding_lookup_sparse');
   for (const golden of cases) {
@@ -153,7 +153,7 @@ function optimizerGoldens(kernels: Kernels): void {
     const optimizer = OPTIMIZERS[golden.optimizer]!;
     expect(golden.slot_names).toEqual([...SLOT_NAMES[optimizer]]);
     const rows = goldens.table.length;
-    const table: HostTable = { data: Float32Array.from(goldens.table.flat()), rows, dim: goldens.table[0]!.length };
+    const table = floatTable(Float32Array.from(goldens.table.flat()), rows, goldens.table[0]!.length);
     const slots = golden.slot_names.map((name) =>
       new Float32Array(table.data.length).fill(golden.slots_initial[name]!),
     );
@@ -299,7 +299,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     const bags = { values: Int32Array.of(0, 1), rowSplits: Int32Array.of(0, 1, 2), weights: null };
     for (const constraintMin of [0, 0.5, 1]) {
-      const table: HostTable = { data: Float32Array.of(0, 0, 3, 4), rows: 2, dim: 2 };
+      const table = floatTable(Float32Array.of(0, 0, 3, 4), 2, 2);
       const hyper = { ...NEUTRAL_HYPER, learningRate: 1, constraint: 2, constraintMin, constraintMax: 1 };
       stepOne(kernels(), 'sgd', table, [], new Float32Array(4), bags, options, packHyper(hyper));
       expectClose(table.data, [0, 0, 0.6, 0.8], 1, `at least ${constraintMin}`);
@@ -310,7 +310,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
     for (const clip of [{ clipGradientMin: -0.5 }, { clipGradientMax: 0.5 }]) {
-      const table: HostTable = { data: Float32Array.of(1, 1, 1, 1, 1), rows: 1, dim: 5 };
+      const table = floatTable(Float32Array.of(1, 1, 1, 1, 1), 1, 5);
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, ...clip });
       stepOne(kernels(), 'sgd', table, [], Float32Array.of(0.25, NaN, 0.25, NaN, 0.25), bags, options, hyper);
       expect([...table.data]).toEqual([0.75, NaN, 0.75, NaN, 0.75]);
@@ -321,7 +321,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
     for (const optimizer of UPDATE_NAMES) {
-      const table: HostTable = { data: Float32Array.of(1, 1), rows: 1, dim: 2 };
+      const table = floatTable(Float32Array.of(1, 1), 1, 2);
       const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 1 : 2));
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, beta1: 0.9 });
       stepOne(kernels(), optimizer, table, slots, Float32Array.of(1e-30, 0), bags, options, hyper);
@@ -333,7 +333,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
   });
 
   it('spoils the whole gradient where its norm is no number', () => {
-    const table: HostTable = { data: Float32Array.of(1, 1, 1), rows: 3, dim: 1 };
+    const table = floatTable(Float32Array.of(1, 1, 1), 3, 1);
     const bags = { values: Int32Array.of(0, 1), rowSplits: Int32Array.of(0, 1, 2), weights: null };
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, clipNorm: 0.5 });
@@ -348,7 +348,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     [5, 1],
   ] as const) {
     it(`refuses an id outside the table, with id, position and rows, before it writes: dim ${dim}, maxNorm ${maxNorm}`, () => {
-      const table: HostTable = { data: new Float32Array(3 * dim).fill(1), rows: 3, dim };
+      const table = floatTable(new Float32Array(3 * dim).fill(1), 3, dim);
       const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm };
       for (const bad of [3, -1, 2147483647, -2147483648]) {
         for (const position of [0, 2]) {
@@ -385,7 +385,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
       // A root so high that it would be a number even of the largest float.
       for (const exponent of [2, 20]) {
         for (const start of [Infinity, 0]) {
-          const table: HostTable = { data: Float32Array.of(1, 1, 1, 1, 1), rows: 1, dim: 5 };
+          const table = floatTable(Float32Array.of(1, 1, 1, 1, 1), 1, 5);
           const length = optimizer === 'rowWiseAdagrad' ? 1 : 5;
           const slots = SLOT_NAMES[optimizer].map((_, i) => new Float32Array(length).fill(i === 0 ? start : 0));
           const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.25, exponent });

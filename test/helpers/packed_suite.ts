@@ -1,8 +1,9 @@
 /** Specs of lookups of packed rows that every implementation must pass: the reference over generated cases. */
-import { IdOutOfRange, wordsPerRow, type PackedTable } from '../../src/backends/kernel_set.js';
-import { packRows, unpackRows } from '../../src/backends/packed/rows.js';
+import { IdOutOfRange, floatTable, type HostTable } from '../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
-import { PACKED_STORAGES, type PackedStorage } from '../../src/base/types.js';
+import type { Storage } from '../../src/codecs/codec.js';
+import { CODECS, codecOf } from '../../src/codecs/codecs.js';
+import { FLOAT16 } from '../../src/codecs/float16.js';
 import { bagCase, type BagCase } from './bag_cases.js';
 import type { Kernels } from './kernel_set_suite.js';
 import { pooledMagnitudes, weightsGradientMagnitude } from './magnitudes.js';
@@ -11,19 +12,20 @@ import { expectClose } from './tensors.js';
 import { lookUpInto } from './kernel_calls.js';
 
 /** The table of these values in words. */
-export function packedTable(values: Float32Array, storage: PackedStorage, rows: number, dim: number): PackedTable {
-  const words = new Int32Array(rows * wordsPerRow(storage, dim));
-  packRows(values, storage, dim, words);
-  return { words, storage, rows, dim };
+export function packedTable(values: Float32Array, storage: Storage, rows: number, dim: number): HostTable<Int32Array> {
+  const codec = codecOf(storage);
+  const data = new Int32Array(rows * codec.words(dim));
+  codec.pack(values, dim, data);
+  return { codec, data, rows, dim };
 }
 
 /** The case of a seed with its table packed; columns are `dim` in place of those of the case, where given. */
 export interface PackedCase {
   readonly plain: BagCase;
-  readonly packed: PackedTable;
+  readonly packed: HostTable<Int32Array>;
 }
 
-export function packedCase(seed: number, storage: PackedStorage, dim?: number): PackedCase {
+export function packedCase(seed: number, storage: Storage, dim?: number): PackedCase {
   const drawn = bagCase(seed);
   const { rows } = drawn.table;
   const random = new Random(seed + 31);
@@ -37,7 +39,7 @@ export function packedCase(seed: number, storage: PackedStorage, dim?: number): 
     for (let c = 0; c < width; c++) values[row * width + c] = columns[isConstant ? 0 : c]!;
   }
   const packed = packedTable(values, storage, rows, width);
-  const table = { data: unpackRows(packed.words, storage, width), rows, dim: width };
+  const table = floatTable(packed.codec.unpack(packed.data, width), rows, width);
   const gradient = random.floats((drawn.bags.rowSplits.length - 1) * width);
   const maxNorm = drawn.options.maxNorm > 0 ? Math.fround(0.5 * Math.sqrt(width / 3)) : 0;
   const options = { ...drawn.options, maxNorm };
@@ -46,7 +48,7 @@ export function packedCase(seed: number, storage: PackedStorage, dim?: number): 
 
 /** Columns whose terms are products of codes and scales: what is rounded is as large as the row's range. */
 function magnitudes({ plain, packed }: PackedCase): Float64Array {
-  if (packed.storage === 'float16') return pooledMagnitudes(plain);
+  if (packed.codec === FLOAT16) return pooledMagnitudes(plain);
   const { table } = plain;
   const data = new Float32Array(table.data.length);
   for (let row = 0; row < table.rows; row++) {
@@ -62,7 +64,7 @@ const WIDTHS = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 19, 31, 33, 47, 63, 64, 
 const WIDE = [257, 300, 400, 513];
 
 export function itLooksUpPackedRows(kernels: () => Kernels): void {
-  for (const storage of PACKED_STORAGES) {
+  for (const { name: storage } of CODECS.filter(({ isPlain }) => !isPlain)) {
     const cases = (): PackedCase[] => [
       ...Array.from({ length: 60 }, (_, i) => packedCase(i + 1, storage)),
       // Seeds with some bags and few rows.
@@ -111,12 +113,12 @@ export function itLooksUpPackedRows(kernels: () => Kernels): void {
 
   it('looks up every half as the number that it stands for', () => {
     const words = Int32Array.from({ length: 2 ** 15 }, (_, i) => (2 * i) | ((2 * i + 1) << 16));
-    const packed: PackedTable = { words, storage: 'float16', rows: 2 ** 11, dim: 32 };
+    const packed: HostTable = { codec: FLOAT16, data: words, rows: 2 ** 11, dim: 32 };
     const rows = Int32Array.from({ length: 2 ** 11 }, (_, i) => i);
     const bags = { values: rows, rowSplits: Int32Array.from({ length: 2 ** 11 + 1 }, (_, i) => i), weights: null };
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
     const actual = new Float32Array(2 ** 16);
     lookUpInto(kernels(), packed, bags, options, actual);
-    expect(actual).toEqual(unpackRows(words, 'float16', 32).map((value) => value + 0));
+    expect(actual).toEqual(FLOAT16.unpack(words, 32).map((value) => value + 0));
   });
 }

@@ -4,25 +4,21 @@ import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
-  PACKED_BAG,
-  PACKED_BAG_WEIGHTS_GRAD,
+  type RowAttributes,
 } from '../../src/backends/bag_tensors.js';
 import type { Backend } from '../../src/backends/contract.js';
-import {
-  type HostBags,
-  type HostTable,
-  type KernelSet,
-  setPackedForm,
-  wordsPerRow,
-  type PackedForm,
-  type PackedTable,
-} from '../../src/backends/kernel_set.js';
+import { setForm, type HostBags, type HostTable, type KernelSet } from '../../src/backends/kernel_set.js';
 import { currentBackend } from '../../src/backends/registry.js';
 import { slotShape } from '../../src/rules/rules.js';
 import { stepVariable } from './kernel_calls.js';
 
-function tableOf({ data, rows, dim }: HostTable): tf.Tensor2D {
-  return tf.tensor2d(data.slice(), [rows, dim], 'float32');
+function tableOf({ codec, data, rows, dim }: HostTable): tf.Tensor2D {
+  return tf.tensor2d(data.slice(), [rows, codec.words(dim)], codec.dtype);
+}
+
+/** What kernels are told of a table. */
+function attributesOf({ codec, dim }: HostTable): RowAttributes {
+  return codec.isPlain ? {} : { storage: codec.name, dim };
 }
 
 function bagsOf({ values, rowSplits, weights }: HostBags) {
@@ -60,19 +56,12 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
     const present = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor !== null));
     return runner.run(kernelName, present as tf.NamedTensorMap, attrs) as T;
   };
-  const formOf = (table: HostTable | PackedTable): PackedForm | null =>
-    'words' in table ? { storage: table.storage, dim: table.dim } : null;
-  const valuesOf = (table: HostTable | PackedTable): tf.Tensor2D =>
-    'words' in table
-      ? tf.tensor2d(table.words.slice(), [table.rows, wordsPerRow(table.storage, table.dim)], 'int32')
-      : tableOf(table);
   return {
     lookUp(lookups) {
       for (const { table, bags, options, pooled } of lookups) {
         tf.tidy(() => {
-          const form = formOf(table);
-          const kernel = form === null ? EMBEDDING_BAG : PACKED_BAG;
-          const out = run<tf.Tensor2D>(kernel, { table: valuesOf(table), ...bagsOf(bags) }, { ...options, ...form });
+          const attrs = { ...options, ...attributesOf(table) };
+          const out = run<tf.Tensor2D>(EMBEDDING_BAG, { table: tableOf(table), ...bagsOf(bags) }, attrs);
           checkShape(out, [bags.rowSplits.length - 1, table.dim]);
           pooled.set(out.dataSync());
         });
@@ -103,11 +92,9 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
 
     weightsGradient(table, gradient, bags, options, out) {
       tf.tidy(() => {
-        const form = formOf(table);
-        const kernel = form === null ? EMBEDDING_BAG_WEIGHTS_GRAD : PACKED_BAG_WEIGHTS_GRAD;
         const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
-        const inputs = { table: valuesOf(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
-        const result = run<tf.Tensor1D>(kernel, inputs, { ...options, ...form });
+        const inputs = { table: tableOf(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
+        const result = run<tf.Tensor1D>(EMBEDDING_BAG_WEIGHTS_GRAD, inputs, { ...options, ...attributesOf(table) });
         checkShape(result, [bags.values.length]);
         out.set(result.dataSync());
       });
@@ -115,10 +102,9 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
 
     step(optimizer, steps) {
       for (const { table, slots, gradient, bags, options, hyper } of steps) {
-        const { rows, dim } = table;
-        const variable = tf.tidy(() => tf.variable(valuesOf(table)));
-        const form = formOf(table);
-        if (form !== null) setPackedForm(variable, form);
+        const { codec, rows, dim } = table;
+        const variable = tf.tidy(() => tf.variable(tableOf(table)));
+        if (!codec.isPlain) setForm(variable, { codec, dim });
         const shape = slotShape(optimizer, [rows, dim]);
         const state = slots.map((slot) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), [...shape], 'float32'))));
         try {
@@ -126,8 +112,7 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
             const pooled = tf.tensor2d(gradient, [bags.rowSplits.length - 1, dim], 'float32');
             stepVariable(runner, optimizer, variable, state, pooled, bagsOf(bags), options, hyper);
           });
-          if ('words' in table) table.words.set(variable.dataSync() as Int32Array);
-          else table.data.set(variable.dataSync() as Float32Array);
+          table.data.set(variable.dataSync());
           slots.forEach((slot, i) => slot.set(state[i]!.dataSync() as Float32Array));
         } finally {
           tf.dispose([variable, ...state]);

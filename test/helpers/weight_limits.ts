@@ -1,6 +1,6 @@
 /** Limits of weights: either may be given without the other. */
 import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
-import type { BagOptions, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
+import { floatTable, type BagOptions, type KernelSet } from '../../src/backends/kernel_set.js';
 import { SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import { stepOne } from './kernel_calls.js';
 
@@ -10,7 +10,7 @@ export function itLimitsWeights(kernels: () => Pick<KernelSet, 'step'>): void {
     const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
     const limited = (optimizer: UpdateName, limits: object): number[] => {
       // A row of five columns, which no vector holds as a whole; the second row is not touched.
-      const table: HostTable = { data: new Float32Array(10).fill(5), rows: 2, dim: 5 };
+      const table = floatTable(new Float32Array(10).fill(5), 2, 5);
       const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 2 : 10).fill(1));
       const gradient = Float32Array.of(9, -9, 9, -9, 9);
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, ...limits });

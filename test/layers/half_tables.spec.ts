@@ -1,8 +1,8 @@
 /** Tables of float16: their weights, their memory, and what is refused. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
-import { halfValue, nearestHalf } from '../../src/backends/packed/half.js';
-import { unpackRows } from '../../src/backends/packed/rows.js';
+import { halfValue, nearestHalf } from '../../src/codecs/half.js';
+import { FLOAT16 } from '../../src/codecs/float16.js';
 import { releaseFailedTape } from '../../src/tfjs/failed_tape.js';
 import { withTpuEmulator } from '../helpers/tpu_emulator.js';
 import { DIM, ROWS, batch, compile, dispose, towers, trained, wordsOf } from './half_towers.js';
@@ -110,7 +110,7 @@ describe('a table of float16 in training', () => {
       const half = compile(towers('float16', { seed: 8 }));
       const numbers = plain.layers[0]!.getWeights()[0]!.dataSync<'float32'>();
       const expected = numbers.map((value) => halfValue(nearestHalf(value)));
-      const check = (): void => expect(unpackRows(wordsOf(half), 'float16', DIM)).toEqual(expected);
+      const check = (): void => expect(FLOAT16.unpack(wordsOf(half), DIM)).toEqual(expected);
       half.layers[0]!.setWeights([plain.layers[0]!.getWeights()[0]!]);
       check();
       tf.tidy(() => half.layers[0]!.setWeights([tf.zeros([ROWS, DIM])]));

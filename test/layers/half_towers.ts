@@ -1,7 +1,7 @@
 /** Small models with a table of float16, or of another storage, and their training. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
-import type { Storage } from '../../src/base/types.js';
+import type { Storage } from '../../src/codecs/codec.js';
 import type { OptimizerName } from '../../src/rules/rules.js';
 import { ids } from './setup.js';
 

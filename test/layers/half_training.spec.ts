@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
-import { halfValue, nearestHalf } from '../../src/backends/packed/half.js';
-import { unpackRows } from '../../src/backends/packed/rows.js';
+import { halfValue, nearestHalf } from '../../src/codecs/half.js';
+import { FLOAT16 } from '../../src/codecs/float16.js';
 import { OPTIMIZER_NAMES } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { DIM, LENGTH, ROWS, compile, dispose, towers, trained, wordsOf } from './half_towers.js';
@@ -130,7 +130,7 @@ describe('training of float16 tables', () => {
         expect(wordsOf(second)).toEqual(wordsOf(whole));
         await emb.savedModel.export(whole, join(folder, 'plain'));
         const plain = (await emb.savedModel.load(join(folder, 'plain'))) as tf.LayersModel;
-        const numbers = unpackRows(wordsOf(whole), 'float16', DIM);
+        const numbers = FLOAT16.unpack(wordsOf(whole), DIM);
         expect(plain.layers[0]!.getWeights()[0]!.dataSync()).toEqual(numbers);
         await emb.exportKeras(whole, join(folder, 'model.keras'));
         const keras = (await emb.loadKerasModel(join(folder, 'model.keras'))) as unknown as tf.LayersModel;
@@ -185,7 +185,7 @@ describe('training of float16 tables', () => {
       layer.apply(row).dispose();
       for (let i = 0; i < steps; i++)
         tf.tidy(() => void optimizer.minimize(() => tf.sum(layer.apply(row) as tf.Tensor) as tf.Scalar));
-      const values = unpackRows(layer.getWeights()[0]!.dataSync<'int32'>(), 'float16', dim);
+      const values = FLOAT16.unpack(layer.getWeights()[0]!.dataSync<'int32'>(), dim);
       const mean = values.subarray(0, dim).reduce((sum, value) => sum + value, 0) / dim;
       // Each column takes a walk of 300 steps; the mean of 64 of them has a standard deviation of 2.2e-4 of 2.25e-3.
       expect(Math.abs(mean - 0.75 * (1 - steps * step))).toBeLessThan(8e-4);
@@ -231,7 +231,7 @@ describe('training of float16 tables', () => {
             .find(({ shape }) => shape[0] === ROWS)!
             .read()
             .dataSync();
-          const values = unpackRows(table.read().dataSync<'int32'>(), 'float16', DIM);
+          const values = FLOAT16.unpack(table.read().dataSync<'int32'>(), DIM);
           values.forEach((value, i) => expect(Math.abs(value - numbers[i]!)).toBeLessThan(2e-3));
           dispose(half, plain);
         }
@@ -251,9 +251,9 @@ describe('training of float16 tables', () => {
       const slices = (grads as Record<string, emb.IndexedSlices>)[table.name]!;
       expect([...slices.denseShape]).toEqual([9, 5]);
       expect(Array.from(slices.indices.dataSync())).toEqual([1, 2]);
-      const before = unpackRows(table.dataSync<'int32'>(), 'float16', 5);
+      const before = FLOAT16.unpack(table.dataSync<'int32'>(), 5);
       optimizer.applyGradients(grads);
-      const after = unpackRows(table.dataSync<'int32'>(), 'float16', 5);
+      const after = FLOAT16.unpack(table.dataSync<'int32'>(), 5);
       const moved = Array.from(after, (each, i) => before[i]! - each);
       expectClose(moved.slice(5, 15), [...new Array<number>(5).fill(2), ...new Array<number>(5).fill(1)], 2e-3);
       slices.dispose();

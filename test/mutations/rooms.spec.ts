@@ -32,8 +32,8 @@ describe('rooms of mutations', () => {
       'custom-ops/setup',
       'custom-ops/server',
       'kernels',
+      'kernels/codecs',
       'kernels/csr',
-      'kernels/packed',
       'kernels/step',
       'hosts',
     ];

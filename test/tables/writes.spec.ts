@@ -1,5 +1,6 @@
 /** Tables that are given as values: which, in which form, and how many numbers at once. */
 import * as tf from '@tensorflow/tfjs';
+import { FLOAT16 } from '../../src/codecs/float16.js';
 import { readTableValues, tableTensor } from '../../src/tables/pretrained.js';
 import { checkSeed, roundingSeed } from '../../src/tables/table_seed.js';
 import { sourcesByName, sourcesInOrder, writeTables, type TableWrite } from '../../src/tables/writes.js';
@@ -36,7 +37,7 @@ describe('Values of a table', () => {
 
   it('are words, where rows are packed', () => {
     tf.tidy(() => {
-      const form = { storage: 'float16', dim: 3 } as const;
+      const form = { codec: FLOAT16, dim: 3 };
       const words = tf.zeros([2, 2], 'int32');
       expect(readTableValues([words], 2, 3, form)).toBe(words);
       const floats = tf.zeros([2, 3]);

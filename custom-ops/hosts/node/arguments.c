@@ -298,15 +298,19 @@ void must_differ_from_bags(call* c, array written, const bag_arguments* b, const
   must_differ(c, written, b->starts, name);
 }
 
-te_table read_table(call* c, int index, array* data, bool optional) {
-  te_table table = {NULL, 0, 0};
-  table.rows = whole(c, index + 1, "rows", 0, 9007199254740991.0);
-  table.dim = whole(c, index + 2, "dim", 1, 9007199254740991.0);
+te_rows read_rows(call* c, int index, array* data, bool optional) {
+  te_rows table = {NULL, 0, 0, TE_FLOAT32};
+  table.codec = (int32_t)whole(c, index + 1, "codec", 0, TE_CODECS - 1);
+  table.rows = whole(c, index + 2, "rows", 0, 9007199254740991.0);
+  table.dim = whole(c, index + 3, "dim", 1, 9007199254740991.0);
   memset(data, 0, sizeof *data);
-  const uint64_t length = c->failed ? 0 : area(c, table.rows, table.dim, "rows");
+  const uint64_t length = c->failed ? 0 : area(c, table.rows, te_row_words(table.codec, table.dim), "rows");
   if (c->failed || (optional && absent(c, index))) return table;
-  *data = floats(c, index, "table", length);
-  table.data = (float*)data->data;
+  *data = typed(c, index, "table", table.codec == TE_FLOAT32 ? napi_float32_array : napi_int32_array);
+  if (!c->failed && (uint64_t)data->length != length) {
+    fail_range(c, "table", "expected %llu numbers, received %zu", (unsigned long long)length, data->length);
+  }
+  table.data = data->data;
   return table;
 }
 

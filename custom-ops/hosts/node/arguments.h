@@ -19,7 +19,7 @@
 
 #include "../../kernels/embedding.h"
 
-#define MOST_ARGUMENTS 16
+#define MOST_ARGUMENTS 17
 
 /* One per JavaScript environment (main thread, each worker). */
 typedef struct instance {
@@ -93,8 +93,8 @@ array private_copy(call* c, array a, const char* name);
 void must_differ(call* c, array written, array other, const char* name);
 bag_arguments read_bags(call* c, int index);
 void must_differ_from_bags(call* c, array written, const bag_arguments* b, const char* name);
-/* table, rows, dim: three arguments from `index` on. */
-te_table read_table(call* c, int index, array* data, bool optional);
+/* table, codec, rows, dim: four arguments from `index` on. */
+te_rows read_rows(call* c, int index, array* data, bool optional);
 void* workspace_of(call* c, size_t bytes, instance** owner);
 void trim_workspace(instance* own);
 napi_value new_number(napi_env env, double value);

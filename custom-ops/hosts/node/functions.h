@@ -14,11 +14,6 @@ napi_value sparse_apply(napi_env env, napi_callback_info info);
 napi_value embedding_bags(napi_env env, napi_callback_info info);
 napi_value sparse_apply_many(napi_env env, napi_callback_info info);
 
-/* packed.c */
-napi_value packed_bag(napi_env env, napi_callback_info info);
-napi_value packed_bag_weights_grad(napi_env env, napi_callback_info info);
-napi_value packed_apply(napi_env env, napi_callback_info info);
-
 /* dense.c */
 napi_value mat_mul(napi_env env, napi_callback_info info);
 

@@ -4,14 +4,14 @@
 
 #define MOST_RESULT_FLOATS ((uint64_t)1 << 32)
 
-/* embeddingBag(table, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, pooled) */
+/* embeddingBag(table, codec, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, pooled) */
 napi_value embedding_bag(napi_env env, napi_callback_info info) {
   call c;
   array data;
   begin(&c, env, info);
-  const te_table table = read_table(&c, 0, &data, false);
-  const bag_arguments b = read_bags(&c, 3);
-  const array pooled = floats(&c, 9, "pooled", c.failed ? 0 : area(&c, b.bags.batch, table.dim, "pooled"));
+  const te_rows table = read_rows(&c, 0, &data, false);
+  const bag_arguments b = read_bags(&c, 4);
+  const array pooled = floats(&c, 10, "pooled", c.failed ? 0 : area(&c, b.bags.batch, table.dim, "pooled"));
   must_differ(&c, pooled, data, "pooled");
   must_differ_from_bags(&c, pooled, &b, "pooled");
   if (!c.failed) fail_status(&c, te_embedding_bag(&table, &b.bags, (float*)pooled.data));
@@ -43,8 +43,8 @@ static napi_value new_array(call* c, napi_typedarray_type type, uint64_t length,
   return result;
 }
 
-/* embeddingBagGrad(gradient, table | null, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm)
-   -> [uniqueIds, rowGradients] */
+/* embeddingBagGrad(gradient, table | null, codec, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm)
+   -> [uniqueIds, rowGradients]; of float32 */
 napi_value embedding_bag_grad(napi_env env, napi_callback_info info) {
   call c;
   array data;
@@ -52,8 +52,8 @@ napi_value embedding_bag_grad(napi_env env, napi_callback_info info) {
   napi_value result = NULL, ids, gradients;
   void *ids_data = NULL, *gradients_data = NULL;
   begin(&c, env, info);
-  const te_table table = read_table(&c, 1, &data, true);
-  const bag_arguments b = read_bags(&c, 4);
+  const te_rows table = read_rows(&c, 1, &data, true);
+  const bag_arguments b = read_bags(&c, 5);
   const array gradient = floats(&c, 0, "gradient", c.failed ? 0 : area(&c, b.bags.batch, table.dim, "gradient"));
   if (!c.failed && b.bags.max_norm > 0 && data.data == NULL && table.rows > 0) {
     fail_type(&c, "table", "is needed for maxNorm");
@@ -81,16 +81,17 @@ napi_value embedding_bag_grad(napi_env env, napi_callback_info info) {
   return c.failed ? NULL : result;
 }
 
-/* embeddingBagWeightsGrad(table, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, gradient, out) */
+/* embeddingBagWeightsGrad(table, codec, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, gradient,
+   out) */
 napi_value embedding_bag_weights_grad(napi_env env, napi_callback_info info) {
   call c;
   array data;
   begin(&c, env, info);
-  const te_table table = read_table(&c, 0, &data, false);
-  const bag_arguments b = read_bags(&c, 3);
-  const array gradient = floats(&c, 9, "gradient", c.failed ? 0 : area(&c, b.bags.batch, table.dim, "gradient"));
-  const array out = floats(&c, 10, "out", b.values.length);
-  if (!c.failed && absent(&c, 5)) fail_type(&c, "weights", "expected a Float32Array");
+  const te_rows table = read_rows(&c, 0, &data, false);
+  const bag_arguments b = read_bags(&c, 4);
+  const array gradient = floats(&c, 10, "gradient", c.failed ? 0 : area(&c, b.bags.batch, table.dim, "gradient"));
+  const array out = floats(&c, 11, "out", b.values.length);
+  if (!c.failed && absent(&c, 6)) fail_type(&c, "weights", "expected a Float32Array");
   must_differ(&c, out, data, "out");
   must_differ(&c, out, gradient, "out");
   must_differ_from_bags(&c, out, &b, "out");

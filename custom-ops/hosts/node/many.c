@@ -41,10 +41,10 @@ napi_value embedding_bags(napi_env env, napi_callback_info info) {
   for (uint32_t i = 0; i < begun && !all.failed; i++) {
     lookup_arguments* each = &entries[i];
     call* c = &each->c;
-    lookups[i].table = read_table(c, 0, &each->table, false);
-    each->bags = read_bags(c, 3);
+    lookups[i].table = read_rows(c, 0, &each->table, false);
+    each->bags = read_bags(c, 4);
     const int64_t dim = lookups[i].table.dim;
-    each->pooled = floats(c, 9, "pooled", c->failed ? 0 : area(c, each->bags.bags.batch, dim, "pooled"));
+    each->pooled = floats(c, 10, "pooled", c->failed ? 0 : area(c, each->bags.bags.batch, dim, "pooled"));
     lookups[i].bags = each->bags.bags;
     lookups[i].pooled = (float*)each->pooled.data;
     all.failed = c->failed;

@@ -1,29 +1,6 @@
 /* The best rows of a table for each query, and rows of users from those of their items. */
 #include "functions.h"
 
-#define MOST 9007199254740991.0
-
-/* table, storage, rows, dim: four arguments from `index` on. */
-static te_rows read_rows(call* c, int index, array* memory) {
-  te_rows table;
-  memset(&table, 0, sizeof table);
-  memset(memory, 0, sizeof *memory);
-  table.storage = (int32_t)whole(c, index + 1, "storage", TE_FLOAT32, TE_INT8);
-  table.rows = whole(c, index + 2, "rows", 0, INT32_MAX);
-  table.dim = whole(c, index + 3, "dim", 1, MOST);
-  if (c->failed) return table;
-  const bool is_packed = table.storage != TE_FLOAT32;
-  table.row_words = is_packed ? te_packed_words(table.storage, table.dim) : table.dim;
-  const uint64_t length = area(c, table.rows, table.row_words, "rows");
-  *memory = typed(c, index, "table", is_packed ? napi_int32_array : napi_float32_array);
-  if (!c->failed && (uint64_t)memory->length != length) {
-    fail_range(c, "table", "expected %llu numbers, received %zu", (unsigned long long)length, memory->length);
-  }
-  table.data = is_packed ? NULL : (const float*)memory->data;
-  table.words = is_packed ? (const int32_t*)memory->data : NULL;
-  return table;
-}
-
 /* values | null, rowSplits: two arguments from `index` on. */
 static te_id_lists read_lists(call* c, int index, int64_t n, const char* name, array* values, array* splits) {
   te_id_lists lists = {NULL, NULL, 0};
@@ -44,7 +21,7 @@ static te_id_lists read_lists(call* c, int index, int64_t n, const char* name, a
   return lists;
 }
 
-/* topK(table, storage, rows, dim, firstRow, queries, n, k, exclude | null, its rowSplits, only | null, its rowSplits,
+/* topK(table, codec, rows, dim, firstRow, queries, n, k, exclude | null, its rowSplits, only | null, its rowSplits,
    values, indices): brings rows into lists that are there already */
 napi_value top_k(napi_env env, napi_callback_info info) {
   call c;
@@ -53,7 +30,7 @@ napi_value top_k(napi_env env, napi_callback_info info) {
   instance* owner = NULL;
   begin(&c, env, info);
   memset(&job, 0, sizeof job);
-  job.table = read_rows(&c, 0, &memory[0]);
+  job.table = read_rows(&c, 0, &memory[0], false);
   job.first_row = whole(&c, 4, "firstRow", 0, INT32_MAX);
   if (!c.failed && job.table.rows > INT32_MAX - job.first_row) {
     fail_range(&c, "rows", "expected ids below 2^31, received %lld rows from %lld on", (long long)job.table.rows,
@@ -88,7 +65,7 @@ napi_value top_k(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* foldIn(table, storage, rows, dim, values, rowSplits, weights | null, regularization, gram | null, out) */
+/* foldIn(table, codec, rows, dim, values, rowSplits, weights | null, regularization, gram | null, out) */
 napi_value fold_in(napi_env env, napi_callback_info info) {
   call c;
   te_fold_in job;
@@ -97,7 +74,7 @@ napi_value fold_in(napi_env env, napi_callback_info info) {
   begin(&c, env, info);
   memset(&job, 0, sizeof job);
   memset(memory, 0, sizeof memory);
-  job.table = read_rows(&c, 0, &memory[0]);
+  job.table = read_rows(&c, 0, &memory[0], false);
   memory[1] = private_copy(&c, typed(&c, 4, "values", napi_int32_array), "values");
   memory[2] = private_copy(&c, typed(&c, 5, "rowSplits", napi_int32_array), "rowSplits");
   if (!c.failed && memory[2].length < 1) fail_range(&c, "rowSplits", "expected at least one split, received none");

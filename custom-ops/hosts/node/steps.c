@@ -23,7 +23,7 @@ static void read_uses(call* c, int index, bag_arguments* b) {
 
 static const char* const WRITTEN[1 + TE_MOST_SLOTS] = {"table", "slots", "slots", "slots"};
 
-void read_rest_of_step(call* c, step_arguments* s, int index) {
+static void read_rest_of_step(call* c, step_arguments* s, int index) {
   const uint64_t size = c->failed ? 0 : area(c, s->step.table.rows, s->step.table.dim, "rows");
   s->bags = read_bags(c, index);
   s->optimizer = (int32_t)whole(c, index + 6, "optimizer", 0, TE_OPTIMIZERS - 1);
@@ -50,9 +50,12 @@ void read_rest_of_step(call* c, step_arguments* s, int index) {
 
 void read_step(call* c, step_arguments* s) {
   memset(s, 0, sizeof *s);
-  s->step.table = read_table(c, 0, &s->written[0], false);
-  read_rest_of_step(c, s, 3);
-  read_uses(c, 12 + TE_MOST_SLOTS, &s->bags);
+  s->step.table = read_rows(c, 0, &s->written[0], false);
+  if (!c->failed && !te_trains(s->step.table.codec)) {
+    fail_range(c, "codec", "expected one that trains, received another one");
+  }
+  read_rest_of_step(c, s, 4);
+  read_uses(c, 13 + TE_MOST_SLOTS, &s->bags);
   s->step.bags = s->bags.bags;
 }
 

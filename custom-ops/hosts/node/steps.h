@@ -13,10 +13,8 @@ typedef struct step_arguments {
   int32_t optimizer;
 } step_arguments;
 
-/* values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0 to slot2, gradient, hyper from `index` on;
-   rows and columns of the table are there already */
-void read_rest_of_step(call* c, step_arguments* s, int index);
-/* table, rows, dim, as above, useStarts? */
+/* table, codec, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0 to slot2, gradient,
+   hyper, useStarts? */
 void read_step(call* c, step_arguments* s);
 /* What a step writes must be apart from what another one, or it itself, reads. */
 void must_be_apart(call* c, const step_arguments* writer, const step_arguments* reader);

@@ -74,7 +74,7 @@ class Construction {
   void packed(Attributes* attributes) {
     static const char* const kStorages[] = {"float16", "int8"};
     if (failed()) return;
-    attributes->storage = one_of("storage", kStorages, 2);
+    attributes->codec = TE_FLOAT16 + one_of("storage", kStorages, 2);
     if (!failed()) tf.TF_OpKernelConstruction_GetAttrInt64(context_, "dim", &attributes->dim, status_);
     if (!failed() && attributes->dim < 1) {
       tf.TF_SetStatus(status_, TF_INVALID_ARGUMENT, "dim: expected a number of columns >= 1, received a smaller one");

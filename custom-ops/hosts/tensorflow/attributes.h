@@ -13,8 +13,8 @@ struct Attributes {
   int32_t combiner = TE_SUM;
   int32_t out_of_range = TE_ERROR;
   float max_norm = 0;
-  int64_t rows = 0;             /* EmbeddingBagGrad and EmbeddingTouchedRows only */
-  int32_t storage = TE_FLOAT16; /* ops on packed rows only, as is the next */
+  int64_t rows = 0;           /* EmbeddingBagGrad and EmbeddingTouchedRows only */
+  int32_t codec = TE_FLOAT32; /* ops on packed rows have another one, and columns */
   int64_t dim = 0;
   int32_t transpose_a = 0; /* products only, as is the next */
   int32_t transpose_b = 0;

@@ -83,13 +83,21 @@ TF_Tensor* Call::take_input(int index) {
   return nullptr;
 }
 
-te_table Call::table(int index) {
-  te_table table = {nullptr, 0, 0};
+te_rows Call::rows(int index, const Attributes& attributes) {
+  te_rows table = {nullptr, 0, attributes.dim, attributes.codec};
   TF_Tensor* tensor = input(index, "table", 2);
-  if (tensor != nullptr) table = {floats(tensor), tf.TF_Dim(tensor, 0), tf.TF_Dim(tensor, 1)};
-  if (tensor != nullptr && table.dim < 1) {
+  if (tensor == nullptr) return table;
+  const int64_t words = tf.TF_Dim(tensor, 1);
+  if (table.codec == TE_FLOAT32) table.dim = words;
+  if (table.dim < 1) {
     fail(TF_INVALID_ARGUMENT, "table: expected at least one column, received none");
+  } else if (words != te_row_words(table.codec, table.dim)) {
+    fail(TF_INVALID_ARGUMENT, "table: expected %lld words for %lld columns, received %lld",
+         static_cast<long long>(te_row_words(table.codec, table.dim)), static_cast<long long>(table.dim),
+         static_cast<long long>(words));
   }
+  table.rows = tf.TF_Dim(tensor, 0);
+  table.data = data(tensor);
   return table;
 }
 

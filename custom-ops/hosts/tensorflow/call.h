@@ -58,7 +58,8 @@ class Call {
   TF_Tensor* input(int index, const char* name, int rank);
   /* Like `input`, for the caller to delete. */
   TF_Tensor* take_input(int index);
-  te_table table(int index);
+  /* A table of these attributes; of float32 where none say otherwise. */
+  te_rows rows(int index, const Attributes& attributes = {});
   /* values, row_splits, weights from `first` on; weights without elements mean none, unless they are `required`. */
   te_bags bags(int first, const Attributes& attributes, bool required = false);
   te_bags bags(int of_values, int of_splits, int of_weights, const Attributes& attributes, bool required = false);

@@ -157,8 +157,8 @@ void looked_up(const void*, size_t, size_t) {}
 
 #endif
 
-void looked_up(const te_table& table, const te_bags& bags) {
-  const size_t row = static_cast<size_t>(table.dim) * sizeof(float);
+void looked_up(const te_rows& table, const te_bags& bags) {
+  const size_t row = static_cast<size_t>(te_row_words(table.codec, table.dim)) * sizeof(int32_t);
   looked_up(table.data, static_cast<size_t>(table.rows) * row, static_cast<size_t>(bags.nnz) * row);
 }
 

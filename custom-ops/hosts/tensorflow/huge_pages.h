@@ -29,7 +29,7 @@ void renew_on_huge_pages(void* data, size_t bytes);
 void* allocate_on_huge_pages(size_t bytes);
 /* A lookup has read so many bytes of a table. */
 void looked_up(const void* data, size_t bytes, size_t bytes_read);
-void looked_up(const te_table& table, const te_bags& bags);
+void looked_up(const te_rows& table, const te_bags& bags);
 
 }  // namespace te
 

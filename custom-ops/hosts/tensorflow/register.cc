@@ -70,8 +70,8 @@ const char* register_all() {
   bool added = false;
   bool good = true;
   static std::string* const problem = new std::string;
-  for (const OpList list : {bag_ops(), sparse_apply_ops(), many_ops(), packed_ops(), dense_apply_ops(),
-                            row_penalty_ops(), matrix_row_ops(), present_id_ops(), checked_input_ops(), element_ops(),
+  for (const OpList list : {bag_ops(), sparse_apply_ops(), many_ops(), dense_apply_ops(), row_penalty_ops(),
+                            matrix_row_ops(), present_id_ops(), checked_input_ops(), element_ops(),
                             loss_ops(), pair_dot_ops(), product_ops(), table_ops(), graph_ops(), shared_tensor_ops(),
                             server_table_ops(), server_save_ops(), server_info_ops()}) {
     for (size_t i = 0; i < list.count && good; ++i) {

@@ -4,8 +4,9 @@
 
 namespace te {
 
-Span span_of_rows(const te_table& table) {
-  return {table.data, static_cast<size_t>(table.rows) * static_cast<size_t>(table.dim) * sizeof(float)};
+Span span_of_rows(const te_rows& table) {
+  const size_t row = static_cast<size_t>(te_row_words(table.codec, table.dim)) * sizeof(int32_t);
+  return {table.data, static_cast<size_t>(table.rows) * row};
 }
 
 std::vector<Span> spans_of(const te_bags& bags, const float* gradient, int64_t dim) {
@@ -19,7 +20,7 @@ std::vector<Span> spans_of(const te_bags& bags, const float* gradient, int64_t d
   return spans;
 }
 
-TF_Tensor* slot_of(Call* call, int index, int number, const te_table& table, bool row_wise) {
+TF_Tensor* slot_of(Call* call, int index, int number, const te_rows& table, bool row_wise) {
   char name[] = "slot0";
   name[4] = static_cast<char>('0' + number);
   TF_Tensor* slot = call->input(index, name, -1);

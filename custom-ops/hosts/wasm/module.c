@@ -37,20 +37,21 @@ static te_bags te_wasm_bags(const int32_t* values, const int32_t* row_splits, co
   return bags;
 }
 
-static te_table te_wasm_table(float* data, int32_t rows, int32_t dim) {
-  te_table table;
+static te_rows te_wasm_rows(void* data, int32_t codec, int32_t rows, int32_t dim) {
+  te_rows table;
   table.data = data;
   table.rows = rows;
   table.dim = dim;
+  table.codec = codec;
   return table;
 }
 
 /* A table and the bags that look it up, as every function takes them. */
-#define TE_WASM_LOOKUP                                                                                            \
-  float *data, int32_t rows, int32_t dim, const int32_t *values, const int32_t *row_splits, const float *weights, \
-      int32_t nnz, int32_t batch, int32_t combiner, int32_t out_of_range, float max_norm
-#define TE_WASM_UNPACK                                   \
-  const te_table table = te_wasm_table(data, rows, dim); \
+#define TE_WASM_LOOKUP                                                                                             \
+  void *data, int32_t codec, int32_t rows, int32_t dim, const int32_t *values, const int32_t *row_splits,          \
+      const float *weights, int32_t nnz, int32_t batch, int32_t combiner, int32_t out_of_range, float max_norm
+#define TE_WASM_UNPACK                                         \
+  const te_rows table = te_wasm_rows(data, codec, rows, dim); \
   const te_bags bags = te_wasm_bags(values, row_splits, weights, nnz, batch, combiner, out_of_range, max_norm)
 
 /* What a worker of the pool runs; it never returns. */
@@ -107,7 +108,8 @@ int32_t TE_WASM(te_wasm_apply)(TE_WASM_LOOKUP, int32_t optimizer, float* slot0, 
 
 /* A lookup. max_norm lies there as a float. */
 typedef struct te_wasm_lookup {
-  float* data;
+  void* data;
+  int32_t codec;
   int32_t rows;
   int32_t dim;
   const int32_t* values;
@@ -138,11 +140,13 @@ static te_bags te_wasm_bags_of(const te_wasm_lookup* l) {
                       l->max_norm);
 }
 
+static te_rows te_wasm_rows_of(const te_wasm_lookup* l) { return te_wasm_rows(l->data, l->codec, l->rows, l->dim); }
+
 /* `unique` of the result: the lookup that failed. */
 int32_t TE_WASM(te_wasm_bags_many)(const te_wasm_lookup* lookups, int32_t count, te_wasm_result* result) {
   te_status status = {TE_OK, 0, 0};
   for (int32_t i = 0; i < count && status.code == TE_OK; i++) {
-    const te_table table = te_wasm_table(lookups[i].data, lookups[i].rows, lookups[i].dim);
+    const te_rows table = te_wasm_rows_of(&lookups[i]);
     const te_bags bags = te_wasm_bags_of(&lookups[i]);
     status = te_embedding_bag(&table, &bags, lookups[i].pooled);
     result->unique = i;
@@ -160,7 +164,7 @@ int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps
   for (int32_t i = 0; i < count && status.code == TE_OK; i++) {
     /* Every table is checked before the first row is written. */
     const te_wasm_lookup* l = &steps[i].lookup;
-    const te_table table = te_wasm_table(l->data, l->rows, l->dim);
+    const te_rows table = te_wasm_rows_of(l);
     const te_bags bags = te_wasm_bags_of(l);
     result->unique = i;
     status = te_check_batch(&table, &bags);
@@ -170,8 +174,7 @@ int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps
   for (int32_t i = 0; i < count; i++) {
     const te_wasm_step* s = &steps[i];
     te_step* record = &records[i];
-    record->table = te_wasm_table(s->lookup.data, s->lookup.rows, s->lookup.dim);
-    record->words = NULL;
+    record->table = te_wasm_rows_of(&s->lookup);
     for (int32_t k = 0; k < TE_MOST_SLOTS; k++) record->slots[k] = s->slots[k];
     record->bags = te_wasm_bags_of(&s->lookup);
     record->bags.use_starts = s->use_starts;
@@ -189,31 +192,6 @@ int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps
   return te_wasm_report(status, result);
 }
 
-/* The table is words; `storage` comes last. */
-#define TE_WASM_PACKED \
-  TE_WASM_UNPACK;      \
-  const te_packed_table packed = {(int32_t*)table.data, table.rows, table.dim, storage}
-
-int32_t TE_WASM(te_wasm_packed_bag)(TE_WASM_LOOKUP, int32_t storage, float* pooled, te_wasm_result* result) {
-  TE_WASM_PACKED;
-  return te_wasm_report(te_packed_bag(&packed, &bags, pooled), result);
-}
-
-int32_t TE_WASM(te_wasm_packed_weights_grad)(TE_WASM_LOOKUP, int32_t storage, const float* gradient,
-                                             float* weights_gradient, te_wasm_result* result) {
-  TE_WASM_PACKED;
-  return te_wasm_report(te_packed_bag_weights_grad(&packed, &bags, gradient, weights_gradient), result);
-}
-
-int32_t TE_WASM(te_wasm_packed_apply)(TE_WASM_LOOKUP, int32_t storage, int32_t optimizer, float* slot0, float* slot1,
-                                      float* slot2, int32_t n_slots, const float* gradient, const te_hyper* hyper,
-                                      void* workspace, uint32_t workspace_bytes, te_wasm_result* result) {
-  TE_WASM_PACKED;
-  float* slots[TE_MOST_SLOTS] = {slot0, slot1, slot2};
-  return te_wasm_report(
-      te_packed_apply(optimizer, &packed, slots, n_slots, &bags, gradient, hyper, workspace, workspace_bytes), result);
-}
-
 int32_t TE_WASM(te_wasm_matmul)(const float* a, const float* b, const float* bias, float* out, int32_t batch,
                                 int32_t batch_a, int32_t batch_b, int32_t m, int32_t n, int32_t k, int32_t transpose_a,
                                 int32_t transpose_b, int32_t relu, float* scratch, te_wasm_result* result) {
@@ -223,27 +201,17 @@ int32_t TE_WASM(te_wasm_matmul)(const float* a, const float* b, const float* bia
 
 /* ---- ranking: one record of 32-bit words for each call ---- */
 
-typedef struct te_wasm_rows {
-  const void* table;
-  int32_t storage;
+typedef struct te_wasm_ranked {
+  void* table;
+  int32_t codec;
   int32_t rows;
   int32_t dim;
-} te_wasm_rows;
+} te_wasm_ranked;
 
-static te_rows te_wasm_rows_of(const te_wasm_rows* r) {
-  te_rows table = {0};
-  const int is_packed = r->storage != TE_FLOAT32;
-  table.data = is_packed ? NULL : r->table;
-  table.words = is_packed ? r->table : NULL;
-  table.row_words = is_packed ? te_packed_words(r->storage, r->dim) : 0;
-  table.rows = r->rows;
-  table.dim = r->dim;
-  table.storage = r->storage;
-  return table;
-}
+static te_rows te_wasm_ranked_rows(const te_wasm_ranked* r) { return te_wasm_rows(r->table, r->codec, r->rows, r->dim); }
 
 typedef struct te_wasm_top_k_job {
-  te_wasm_rows table;
+  te_wasm_ranked table;
   int32_t first_row;
   const float* queries;
   int32_t n;
@@ -261,7 +229,7 @@ typedef struct te_wasm_top_k_job {
 
 static te_top_k te_wasm_top_k_of(const te_wasm_top_k_job* j) {
   te_top_k job = {0};
-  job.table = te_wasm_rows_of(&j->table);
+  job.table = te_wasm_ranked_rows(&j->table);
   job.first_row = j->first_row;
   job.queries = j->queries;
   job.n = j->n;
@@ -285,7 +253,7 @@ int32_t TE_WASM(te_wasm_top_k)(const te_wasm_top_k_job* j, void* workspace, uint
 }
 
 typedef struct te_wasm_fold_in_job {
-  te_wasm_rows table;
+  te_wasm_ranked table;
   const int32_t* values;
   const int32_t* row_splits;
   const float* weights;
@@ -298,7 +266,7 @@ typedef struct te_wasm_fold_in_job {
 
 static te_fold_in te_wasm_fold_in_of(const te_wasm_fold_in_job* j, double regularization) {
   te_fold_in job = {0};
-  job.table = te_wasm_rows_of(&j->table);
+  job.table = te_wasm_ranked_rows(&j->table);
   job.bags = te_wasm_bags(j->values, j->row_splits, j->weights, j->nnz, j->batch, TE_SUM, TE_ERROR, 0.0f);
   job.regularization = regularization;
   job.gram = j->gram;

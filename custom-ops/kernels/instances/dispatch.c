@@ -81,13 +81,14 @@ const te_kernels* te_kernels_in_use(void) {
  * Half a vector of 16 columns, the rest masked, is waited for like a whole one: where it runs over the end of its line of
  * memory, the line behind is fetched too. Narrow rows that end so are taken by vectors of 8.
  */
-const te_kernels* te_kernels_of(int64_t dim) {
+const te_kernels* te_kernels_of(const te_rows* table) {
   const te_kernels* kernels = te_kernels_in_use();
 #if defined(TE_HAS_AVX)
-  const int64_t rest = dim % 16;
-  if (kernels == &te_kernels_avx512 && dim < 64 && rest > 0 && rest <= 8) return &te_kernels_avx2;
+  const int64_t rest = table->dim % 16;
+  const int is_narrow = table->codec == TE_FLOAT32 && table->dim < 64;
+  if (kernels == &te_kernels_avx512 && is_narrow && rest > 0 && rest <= 8) return &te_kernels_avx2;
 #else
-  (void)dim;
+  (void)table;
 #endif
   return kernels;
 }

@@ -100,12 +100,10 @@ size_t te_fold_in_workspace(const te_fold_in* job) {
 }
 
 te_status te_fold_in_rows(const te_fold_in* job, void* workspace, size_t workspace_bytes) {
-  const te_table shape = {NULL, job->table.rows, job->table.dim};
   const te_bags* bags = &job->bags;
   fold_run run = {.job = job};
-  const te_status status = te_check(&shape, bags, 0);
+  const te_status status = te_check(&job->table, bags, 1);
   if (status.code != TE_OK) return status;
-  if (!te_rows_are_whole(&job->table)) return te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (bags->batch == 0) return te_ok();
   if (job->out == NULL) return te_failure(TE_BAD_ARGUMENT, 0, 0);
   const uint32_t limit = te_id_limit(job->table.rows);

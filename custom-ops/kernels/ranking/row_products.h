@@ -3,54 +3,54 @@
 #define TFJS_EMBEDDINGS_ROW_PRODUCTS_H_
 
 #include "../core.h"
-#include "../packed/simd_packed.h"
+#include "../codecs/simd_packed.h"
 
-/* One row of a table, of whatever storage; of int8 a column is scale * code + offset. */
+/* One row of a table, of any codec; of int8 a column is scale * code + offset. */
 typedef struct te_row_at {
   const float* data;
   const int32_t* words;
   float form[2];
 } te_row_at;
 
-TE_INLINE te_row_at row_at(const te_rows* table, int64_t row, const int storage) {
+TE_INLINE te_row_at row_at(const te_rows* table, int64_t row, int64_t row_words, const int codec) {
   te_row_at at = {NULL, NULL, {1.0f, 0.0f}};
-  if (storage == TE_FLOAT32) {
-    at.data = table->data + row * table->dim;
+  if (codec == TE_FLOAT32) {
+    at.data = te_floats(table) + row * table->dim;
   } else {
-    at.words = table->words + row * table->row_words;
-    if (storage == TE_INT8) te_copy(at.form, at.words + table->row_words - 2, sizeof at.form);
+    at.words = te_words(table) + row * row_words;
+    if (codec == TE_INT8) te_copy(at.form, at.words + row_words - 2, sizeof at.form);
   }
   return at;
 }
 
 /* A vector of numbers or codes from `column` on, of which `n` are there; lanes behind them hold anything. */
-TE_INLINE te_v row_vector(const te_row_at* at, int64_t column, const int storage, const int part, int n) {
-  if (storage == TE_FLOAT32) return part ? v_load_part(at->data + column, v_mask(n)) : v_load(at->data + column);
-  return load_packed(storage, at->words, column, part, n);
+TE_INLINE te_v row_vector(const te_row_at* at, int64_t column, const int codec, const int part, int n) {
+  if (codec == TE_FLOAT32) return part ? v_load_part(at->data + column, v_mask(n)) : v_load(at->data + column);
+  return load_packed(codec, at->words, column, part, n);
 }
 
-TE_INLINE te_v row_columns(const te_row_at* at, int64_t column, const int storage, const int part, int n) {
-  const te_v numbers = row_vector(at, column, storage, part, n);
-  return storage == TE_INT8 ? v_fma(v_set(at->form[0]), numbers, v_set(at->form[1])) : numbers;
+TE_INLINE te_v row_columns(const te_row_at* at, int64_t column, const int codec, const int part, int n) {
+  const te_v numbers = row_vector(at, column, codec, part, n);
+  return codec == TE_INT8 ? v_fma(v_set(at->form[0]), numbers, v_set(at->form[1])) : numbers;
 }
 
-TE_INLINE void widen_each(const te_rows* table, int64_t first, int64_t end, float* to, const int storage) {
-  const int64_t dim = table->dim;
+TE_INLINE void widen_each(const te_rows* table, int64_t first, int64_t end, float* to, const int codec) {
+  const int64_t dim = table->dim, row_words = te_row_words(codec, dim);
   for (int64_t row = first; row < end; row++, to += dim) {
-    const te_row_at at = row_at(table, row, storage);
+    const te_row_at at = row_at(table, row, row_words, codec);
     int64_t c = 0;
-    for (; c + TE_LANES <= dim; c += TE_LANES) v_store(to + c, row_columns(&at, c, storage, 0, 0));
+    for (; c + TE_LANES <= dim; c += TE_LANES) v_store(to + c, row_columns(&at, c, codec, 0, 0));
     if (c == dim) continue;
     const int n = (int)(dim - c);
-    v_store_part(to + c, v_mask(n), row_columns(&at, c, storage, 1, n));
+    v_store_part(to + c, v_mask(n), row_columns(&at, c, codec, 1, n));
   }
 }
 
 /* Rows first .. end - 1 as floats. */
 static void widen_rows(const te_rows* table, int64_t first, int64_t end, float* to) {
-  if (table->storage == TE_INT8) {
+  if (table->codec == TE_INT8) {
     widen_each(table, first, end, to, TE_INT8);
-  } else if (table->storage == TE_FLOAT16) {
+  } else if (table->codec == TE_FLOAT16) {
     widen_each(table, first, end, to, TE_FLOAT16);
   } else {
     widen_each(table, first, end, to, TE_FLOAT32);
@@ -58,20 +58,20 @@ static void widen_rows(const te_rows* table, int64_t first, int64_t end, float* 
 }
 
 TE_INLINE void dots_of(const te_rows* table, const float* query, int64_t first, int64_t end, float* to,
-                       const int storage) {
-  const int64_t dim = table->dim;
+                       const int codec) {
+  const int64_t dim = table->dim, row_words = te_row_words(codec, dim);
   float sum = 0.0f; /* of the query, which the offset of a row is multiplied with */
-  for (int64_t c = 0; storage == TE_INT8 && c < dim; c++) sum += query[c];
+  for (int64_t c = 0; codec == TE_INT8 && c < dim; c++) sum += query[c];
   for (int64_t row = first; row < end; row++) {
-    const te_row_at at = row_at(table, row, storage);
+    const te_row_at at = row_at(table, row, row_words, codec);
     te_v s0 = v_zero(), s1 = v_zero();
     int64_t c = 0;
     for (; c + 2 * TE_LANES <= dim; c += 2 * TE_LANES) {
-      s0 = v_fma(v_load(query + c), row_vector(&at, c, storage, 0, 0), s0);
-      s1 = v_fma(v_load(query + c + TE_LANES), row_vector(&at, c + TE_LANES, storage, 0, 0), s1);
+      s0 = v_fma(v_load(query + c), row_vector(&at, c, codec, 0, 0), s0);
+      s1 = v_fma(v_load(query + c + TE_LANES), row_vector(&at, c + TE_LANES, codec, 0, 0), s1);
     }
     if (c + TE_LANES <= dim) {
-      s0 = v_fma(v_load(query + c), row_vector(&at, c, storage, 0, 0), s0);
+      s0 = v_fma(v_load(query + c), row_vector(&at, c, codec, 0, 0), s0);
       c += TE_LANES;
     }
     float rest = 0.0f;
@@ -81,19 +81,19 @@ TE_INLINE void dots_of(const te_rows* table, const float* query, int64_t first, 
       float products[TE_LANES];
       te_fill(products, 0, sizeof products);
       v_store_part(products, v_mask(n),
-                   v_mul(v_load_part(query + c, v_mask(n)), row_vector(&at, c, storage, 1, n)));
+                   v_mul(v_load_part(query + c, v_mask(n)), row_vector(&at, c, codec, 1, n)));
       for (int i = 0; i < n; i++) rest += products[i];
     }
     const float product = v_sum(v_add(s0, s1)) + rest;
-    *to++ = storage == TE_INT8 ? at.form[0] * product + at.form[1] * sum : product;
+    *to++ = codec == TE_INT8 ? at.form[0] * product + at.form[1] * sum : product;
   }
 }
 
 /* The products of a query with rows first .. end - 1. */
 static void row_dots(const te_rows* table, const float* query, int64_t first, int64_t end, float* to) {
-  if (table->storage == TE_INT8) {
+  if (table->codec == TE_INT8) {
     dots_of(table, query, first, end, to, TE_INT8);
-  } else if (table->storage == TE_FLOAT16) {
+  } else if (table->codec == TE_FLOAT16) {
     dots_of(table, query, first, end, to, TE_FLOAT16);
   } else {
     dots_of(table, query, first, end, to, TE_FLOAT32);
@@ -156,10 +156,11 @@ TE_INLINE __m128 bounds_of(const int32_t* const* rows, int64_t row_words, int64_
 }
 
 static int row_bounds(const te_rows* table, const te_coded_query* query, int64_t first, int64_t end, float* to) {
+  const int64_t row_words = te_row_words(TE_INT8, table->dim);
   for (int64_t row = first; row < end; row += 4) {
     const int32_t* rows[4];
-    for (int64_t i = 0; i < 4; i++) rows[i] = table->words + te_min(row + i, end - 1) * table->row_words;
-    const __m128 bounds = bounds_of(rows, table->row_words, table->dim, query);
+    for (int64_t i = 0; i < 4; i++) rows[i] = te_words(table) + te_min(row + i, end - 1) * row_words;
+    const __m128 bounds = bounds_of(rows, row_words, table->dim, query);
     if (row + 4 <= end) {
       _mm_storeu_ps(to + (row - first), bounds);
     } else {
@@ -208,8 +209,8 @@ TE_INLINE v128_t sums_of_four(const int32_t* const* rows, const int32_t* table_e
 }
 
 TE_INLINE v128_t bounds_of(const int32_t* const* rows, const te_rows* table, const te_coded_query* query) {
-  const int64_t row_words = table->row_words;
-  const v128_t sums = sums_of_four(rows, table->words + table->rows * row_words, query->codes, table->dim);
+  const int64_t row_words = te_row_words(TE_INT8, table->dim);
+  const v128_t sums = sums_of_four(rows, te_words(table) + table->rows * row_words, query->codes, table->dim);
   v128_t forms[4]; /* scale and offset */
   for (int i = 0; i < 4; i++) forms[i] = wasm_v128_load64_zero(rows[i] + row_words - 2);
   const v128_t ab = wasm_i32x4_shuffle(forms[0], forms[1], 0, 4, 1, 5);
@@ -229,8 +230,8 @@ static int row_bounds(const te_rows* table, const te_coded_query* query, int64_t
   /* Copies, which no store changes. */
   const te_rows of = *table;
   const te_coded_query coded = *query;
-  const size_t row_words = (size_t)of.row_words;
-  const int32_t* at = of.words + first * of.row_words;
+  const size_t row_words = (size_t)te_row_words(TE_INT8, of.dim);
+  const int32_t* at = te_words(&of) + first * (int64_t)row_words;
   int64_t row = first;
   for (; row + 4 <= end; row += 4, at += 4 * row_words, to += 4) {
     const int32_t* rows[4] = {at, at + row_words, at + 2 * row_words, at + 3 * row_words};

@@ -165,7 +165,7 @@ static int code_query(const te_top_k* job, const float* q, int8_t* codes, te_cod
   const int64_t dim = job->table.dim;
   float most = 0.0f;
   double size = 0.0, left = 0.0, left_size = 0.0;
-  if (job->table.storage != TE_INT8 || dim > MOST_CODES) return 0;
+  if (job->table.codec != TE_INT8 || dim > MOST_CODES) return 0;
   coded->sum = 0.0f;
   for (int64_t c = 0; c < dim; c++) {
     const float number = q[c] < 0.0f ? -q[c] : q[c];
@@ -265,8 +265,8 @@ static void scan_group(const top_k_run* run, int64_t group, int64_t part, int64_
   te_product p = {.a = NULL, .a_row = dim, .a_column = 1, .c = products, .k = dim, .n = TE_PANEL, .adds = 0};
   for (int64_t row = first; row < end; row += run->block_rows) {
     p.m = te_min(run->block_rows, end - row);
-    p.a = job->table.data + row * dim;
-    if (job->table.storage != TE_FLOAT32) {
+    p.a = te_floats(&job->table) + row * dim;
+    if (job->table.codec != TE_FLOAT32) {
       TE_KERNEL(widen_rows)(&job->table, row, row + p.m, widened);
       p.a = widened;
     }
@@ -333,7 +333,7 @@ static int64_t wrong_split(const te_id_lists* lists, int64_t n) {
 static te_status check_job(const te_top_k* job) {
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (job->k < 1 || job->n < 0 || job->first_row < 0) return bad;
-  if (!te_rows_are_whole(&job->table) || job->table.rows > INT32_MAX - job->first_row) return bad;
+  if (!te_rows_are_whole(&job->table, 1) || job->table.rows > INT32_MAX - job->first_row) return bad;
   if (!te_fits(job->n, job->k) || !te_fits(job->n, job->table.dim)) return bad;
   if (job->n > 0 && (job->queries == NULL || job->values == NULL || job->indices == NULL)) return bad;
   const int64_t exclude = wrong_split(&job->exclude, job->n), only = wrong_split(&job->only, job->n);

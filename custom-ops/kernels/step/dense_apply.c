@@ -77,13 +77,13 @@ void te_dense_update(int32_t optimizer, const te_dense* variables, int64_t count
     const te_dense* v = &variables[i];
     te_update job;
     te_fill(&job, 0, sizeof job);
-    job.table = v->values;
-    job.rows = 1;
-    job.dim = v->size;
+    job.table.data = v->values;
+    job.table.rows = 1;
+    job.table.dim = v->size;
     job.optimizer = optimizer;
     for (int s = 0; s < te_slot_count(optimizer); s++) job.slots[s] = v->slots[s];
     job.hyper = hyper;
-    TE_KERNEL_OF(job.dim, step_untouched)(&job, 0, 1, v->gradient);
+    TE_KERNEL_OF(&job.table, step_untouched)(&job, 0, 1, NULL, v->gradient);
   }
 }
 

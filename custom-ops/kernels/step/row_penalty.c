@@ -1,6 +1,6 @@
 /* The rows that a step touches, and the penalty of regularizers on them. */
 #include "../core.h"
-#include "../packed/simd_packed.h"
+#include "../codecs/simd_packed.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */
 #include <stdlib.h>
@@ -42,18 +42,18 @@ int64_t te_touched_rows(const int32_t* ids, int64_t count, int64_t rows, int32_t
   return kept;
 }
 
-TE_INLINE int64_t row_bytes(const te_penalized* table, const int is_half) {
-  return (is_half ? te_packed_words(TE_FLOAT16, table->dim) : table->dim) * 4;
+TE_INLINE int64_t row_bytes(const te_rows* table, const int codec) {
+  return te_row_words(codec, table->dim) * 4;
 }
 
-TE_INLINE float number_of(const char* row, int64_t column, const int is_half) {
-  if (!is_half) return ((const float*)row)[column];
+TE_INLINE float number_of(const char* row, int64_t column, const int codec) {
+  if (codec == TE_FLOAT32) return ((const float*)row)[column];
   const uint32_t word = (uint32_t)((const int32_t*)row)[column / 2];
   return te_half_value((uint16_t)(word >> (16 * (column % 2))));
 }
 
 /* First id that names no row, or -1. */
-static int64_t first_stray(const te_penalized* table, const int32_t* ids, int64_t count) {
+static int64_t first_stray(const te_rows* table, const int32_t* ids, int64_t count) {
   const uint32_t limit = te_id_limit(table->rows);
   for (int64_t i = 0; i < count; i++) {
     if ((uint32_t)ids[i] >= limit) return i;
@@ -61,17 +61,17 @@ static int64_t first_stray(const te_penalized* table, const int32_t* ids, int64_
   return -1;
 }
 
-TE_INLINE te_status penalty_on(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
-                               float* penalty, const int is_half) {
+TE_INLINE te_status penalty_on(const te_rows* table, const int32_t* ids, int64_t count, float l1, float l2,
+                               float* penalty, const int codec) {
   const int64_t stray = first_stray(table, ids, count);
   if (stray >= 0) return te_failure(TE_ID_OUT_OF_RANGE, stray, ids[stray]);
-  const int64_t bytes = row_bytes(table, is_half);
+  const int64_t bytes = row_bytes(table, codec);
   double absolute = 0;
   double squares = 0;
   for (int64_t i = 0; i < count; i++) {
     const char* row = (const char*)table->data + (int64_t)ids[i] * bytes;
     for (int64_t c = 0; c < table->dim; c++) {
-      const float w = number_of(row, c, is_half);
+      const float w = number_of(row, c, codec);
       absolute += w < 0 ? -(double)w : (double)w;
       squares += (double)w * w;
     }
@@ -80,17 +80,17 @@ TE_INLINE te_status penalty_on(const te_penalized* table, const int32_t* ids, in
   return te_ok();
 }
 
-TE_INLINE te_status penalty_grad_on(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
-                                    float upstream, float* gradient, const int is_half) {
+TE_INLINE te_status penalty_grad_on(const te_rows* table, const int32_t* ids, int64_t count, float l1, float l2,
+                                    float upstream, float* gradient, const int codec) {
   const int64_t stray = first_stray(table, ids, count);
   if (stray >= 0) return te_failure(TE_ID_OUT_OF_RANGE, stray, ids[stray]);
-  const int64_t bytes = row_bytes(table, is_half);
+  const int64_t bytes = row_bytes(table, codec);
   const float slope1 = upstream * l1;
   const float slope2 = upstream * l2;
   for (int64_t i = 0; i < count; i++) {
     const char* row = (const char*)table->data + (int64_t)ids[i] * bytes;
     for (int64_t c = 0; c < table->dim; c++) {
-      const float w = number_of(row, c, is_half);
+      const float w = number_of(row, c, codec);
       /* As tfjs has it, the slope of |w| at 0 is -1. */
       const float of_absolute = l1 == 0 ? 0.0f : w > 0 ? slope1 : -slope1;
       *gradient++ = of_absolute + slope2 * (w * 2.0f);
@@ -99,16 +99,19 @@ TE_INLINE te_status penalty_grad_on(const te_penalized* table, const int32_t* id
   return te_ok();
 }
 
-te_status te_row_penalty(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+te_status te_row_penalty(const te_rows* table, const int32_t* ids, int64_t count, float l1, float l2,
                          float* penalty) {
-  return table->is_half ? penalty_on(table, ids, count, l1, l2, penalty, 1)
-                        : penalty_on(table, ids, count, l1, l2, penalty, 0);
+  if (!te_trains(table->codec)) return te_failure(TE_BAD_ARGUMENT, 0, 0);
+  return table->codec == TE_FLOAT32 ? penalty_on(table, ids, count, l1, l2, penalty, TE_FLOAT32)
+                                    : penalty_on(table, ids, count, l1, l2, penalty, TE_FLOAT16);
 }
 
-te_status te_row_penalty_grad(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+te_status te_row_penalty_grad(const te_rows* table, const int32_t* ids, int64_t count, float l1, float l2,
                               float upstream, float* gradient) {
-  return table->is_half ? penalty_grad_on(table, ids, count, l1, l2, upstream, gradient, 1)
-                        : penalty_grad_on(table, ids, count, l1, l2, upstream, gradient, 0);
+  if (!te_trains(table->codec)) return te_failure(TE_BAD_ARGUMENT, 0, 0);
+  return table->codec == TE_FLOAT32
+             ? penalty_grad_on(table, ids, count, l1, l2, upstream, gradient, TE_FLOAT32)
+             : penalty_grad_on(table, ids, count, l1, l2, upstream, gradient, TE_FLOAT16);
 }
 
 #endif

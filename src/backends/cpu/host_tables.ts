@@ -5,7 +5,8 @@
 import * as tf from '@tensorflow/tfjs';
 import type { Backend, LookedUp, Lookup, TableMemory, Tables, TableUpdate } from '../contract.js';
 import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
-import { type HostLookup, type HostStep, newFloats } from '../kernel_set.js';
+import type { Words } from '../../codecs/codec.js';
+import { formOf, type HostLookup, type HostStep, newFloats } from '../kernel_set.js';
 import { rowsIn } from '../ranking.js';
 import { kernelSet } from '../registry.js';
 import { SharedIds, unitedGradient, unitedIds } from '../united_uses.js';
@@ -27,7 +28,7 @@ export class HostTables implements Backend {
   }
 
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
-    return lookUpsBy((plain) => this.lookUpTogether(plain), lookups);
+    return lookUpsBy((several) => this.lookUpTogether(several), lookups);
   }
 
   step(updates: readonly TableUpdate[]): void {
@@ -45,18 +46,18 @@ export class HostTables implements Backend {
     return kernelSet().info();
   }
 
-  /** The pooled rows of lookups of float32 rows, in one call. */
+  /** The pooled rows of lookups, in one call. */
   private lookUpTogether(lookups: readonly Lookup[]): LookedUp[] {
     const { memory } = this;
     const set = kernelSet();
-    const read = (table: tf.TensorInfo): Float32Array => memory.owned(table).read(table.dataId, set);
+    const read = (table: tf.TensorInfo): Words => memory.owned(table).read(table, set);
     // The first read of a table may grow the memory of an implementation, which detaches the views of others.
     for (const { table } of lookups) read(table);
     const calls = lookups.map(({ table, bags, options }): HostLookup => {
-      const [rows, dim] = table.shape as [number, number];
-      const ids = bagsIn(memory, bags, rows);
-      const pooled = newFloats('table', 'pooled rows', [ids.rowSplits.length - 1, dim]);
-      return { table: { data: read(table), rows, dim }, bags: ids, options, pooled };
+      const form = { ...formOf(table), rows: table.shape[0]! };
+      const ids = bagsIn(memory, bags, form.rows);
+      const pooled = newFloats('table', 'pooled rows', [ids.rowSplits.length - 1, form.dim]);
+      return { table: { ...form, data: read(table) }, bags: ids, options, pooled };
     });
     set.lookUp(calls);
     return calls.map(({ table, pooled, bags }) => {
@@ -72,20 +73,20 @@ export class HostTables implements Backend {
     slots.forEach((slot, i) => owned.own(slot, kernelSet(), `slots[${i}]`));
   }
 
-  /** Steps tables of float32 in one call. */
+  /** Steps tables in one call. */
   private stepTogether(updates: readonly JoinedUpdate[]): void {
     const { memory } = this;
     const owned = memory.owned();
     const shared = new SharedIds();
     const steps = updates.map(({ table, slots, entries, options, hyper }): HostStep => {
-      const [rows, dim] = table.shape as [number, number];
-      const uses = entries.map(({ bags }) => bagsIn(memory, bags, rows));
+      const form = { ...formOf(table), rows: table.shape[0]! };
+      const uses = entries.map(({ bags }) => bagsIn(memory, bags, form.rows));
       const keys = uses.flatMap(({ values, rowSplits, weights }) => [values, rowSplits, weights]);
       const { useStarts, ...bags } = shared.of(keys, () => unitedIds(uses));
       const gradient = unitedGradient(entries.map((entry) => memory.floats(entry.gradient, 'gradient')));
-      const data = owned.write(table.dataId);
-      const state = slots.map((slot) => owned.write(slot.dataId));
-      return { table: { data, rows, dim }, slots: state, gradient, bags, options, hyper, useStarts };
+      const data = owned.write(table);
+      const state = slots.map((slot) => owned.write(slot) as Float32Array);
+      return { table: { ...form, data }, slots: state, gradient, bags, options, hyper, useStarts };
     });
     kernelSet().step(updates[0]!.optimizer, steps);
   }
@@ -100,16 +101,16 @@ function tablesIn(memory: HostMemory): Tables {
       const table = owned.make([...shape], kernelSet());
       const width = widthOf(shape);
       return {
-        write: (firstRow, values) => owned.write(table.dataId).set(values, firstRow * width),
+        write: (firstRow, values) => owned.write(table).set(values, firstRow * width),
         finish: () => table,
         cancel: () => table.dispose(),
       };
     },
     createSlot: (_table, _name, shape, value) => filledSlot(tables, shape, value),
-    rewrite({ dataId, shape }) {
+    rewrite(table) {
       const owned = memory.owned();
-      if (!owned.isWritable(dataId)) return null;
-      return (firstRow, values) => owned.write(dataId).set(values, firstRow * widthOf(shape));
+      if (!owned.isWritable(table.dataId)) return null;
+      return (firstRow, values) => owned.write(table).set(values, firstRow * widthOf(table.shape));
     },
     place(table) {
       memory.owned(table).own(table, kernelSet());
@@ -118,9 +119,7 @@ function tablesIn(memory: HostMemory): Tables {
       return memory.owned().copyInto(dataId, firstRow * widthOf(shape), into);
     },
     view(table) {
-      const { dataId, dtype } = table;
-      const owned = memory.owned(table);
-      const values = dtype === 'int32' ? owned.readWords(dataId, kernelSet()) : owned.read(dataId, kernelSet());
+      const values = memory.owned(table).read(table, kernelSet());
       return { rows: rowsIn(table, values), kernels: null };
     },
   };

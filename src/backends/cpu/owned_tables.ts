@@ -7,6 +7,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../../base/errors.js';
+import type { Words } from '../../codecs/codec.js';
 import type { KernelSet } from '../kernel_set.js';
 import { askForValues, serveValues } from '../../tfjs/cpu_values.js';
 import { checkNotLost } from '../../ids/lost_arrays.js';
@@ -40,7 +41,7 @@ export function intsOf(backend: CpuBackend, dataId: tf.DataId, argument: string)
 }
 
 /** The same memory as words. */
-export function asWords({ buffer, byteOffset, length }: Float32Array): Int32Array {
+function asWords({ buffer, byteOffset, length }: Float32Array): Int32Array {
   return new Int32Array(buffer, byteOffset, length);
 }
 
@@ -49,24 +50,22 @@ function asFloats({ buffer, byteOffset, length }: Int32Array): Float32Array {
   return new Float32Array(buffer, byteOffset, length);
 }
 
-/** What a tensor of floats holds, or one of words. */
-type Values = Float32Array | Int32Array;
-
 /** One owned table. Holds no data id: it must not keep alive what it watches. */
 class OwnedTable {
-  private snapshot: WeakRef<Values> | null = null;
+  private snapshot: WeakRef<Words> | null = null;
 
   constructor(
     private place: Place,
     private readonly isPacked: boolean,
   ) {}
 
-  view(): Float32Array {
-    return this.place.view();
+  view(): Words {
+    const values = this.place.view();
+    return this.isPacked ? asWords(values) : values;
   }
 
   /** The values as they are now, in an array that never changes again. */
-  values(): Values {
+  values(): Words {
     const kept = this.snapshot?.deref();
     if (kept !== undefined) return kept;
     const made = this.copy();
@@ -74,9 +73,8 @@ class OwnedTable {
     return made;
   }
 
-  copy(): Values {
-    const made = this.place.view().slice();
-    return this.isPacked ? asWords(made) : made;
+  copy(): Words {
+    return this.view().slice();
   }
 
   /** The live values are about to change: snapshots that were given out stay as they are. */
@@ -132,8 +130,10 @@ export class OwnedTables {
    * The values of a table, for reading. An implementation that runs in a memory of its own finds the table there from
    * the second call on.
    */
-  read(dataId: tf.DataId, set: KernelSet): Float32Array {
+  read({ dataId, dtype }: tf.TensorInfo, set: KernelSet): Words {
     const table = this.byDataId.get(dataId);
+    // Words come into memory of our own by a step alone.
+    if (table === undefined && dtype === 'int32') return intsOf(this.backend, dataId, 'table');
     if (table === undefined) {
       const values = floatsOf(this.backend, dataId, 'table');
       if (heapOf(set) === null) return values;
@@ -141,14 +141,6 @@ export class OwnedTables {
     }
     table.moveTo(set);
     return table.view();
-  }
-
-  /** The same of a table of words; nothing but a step puts it into memory of our own. */
-  readWords(dataId: tf.DataId, set: KernelSet): Int32Array {
-    const table = this.byDataId.get(dataId);
-    if (table === undefined) return intsOf(this.backend, dataId, 'table');
-    table.moveTo(set);
-    return asWords(table.view());
   }
 
   /**
@@ -163,8 +155,7 @@ export class OwnedTables {
     const shared = backend.refCount(dataId) > 1;
     if (table !== undefined && !shared) return table.moveTo(set);
     const isPacked = variable.dtype === 'int32';
-    const given = (): Float32Array =>
-      isPacked ? asFloats(intsOf(backend, dataId, argument)) : floatsOf(backend, dataId, argument);
+    const given = (): Words => (isPacked ? intsOf(backend, dataId, argument) : floatsOf(backend, dataId, argument));
     const values = table === undefined ? given() : null;
     const place = placeFor(set, variable.size);
     if (!shared) {
@@ -197,7 +188,7 @@ export class OwnedTables {
   }
 
   /** Copies numbers of a table in memory of our own into an array; false where the table lies elsewhere. */
-  copyInto(dataId: tf.DataId, from: number, into: Float32Array): boolean {
+  copyInto(dataId: tf.DataId, from: number, into: Words): boolean {
     const table = this.byDataId.get(dataId);
     if (table === undefined) return false;
     into.set(table.view().subarray(from, from + into.length));
@@ -210,7 +201,7 @@ export class OwnedTables {
   }
 
   /** The live values of a table that `own` has prepared, for writing. */
-  write(dataId: tf.DataId): Float32Array {
+  write({ dataId }: Pick<tf.TensorInfo, 'dataId'>): Words {
     const table = this.byDataId.get(dataId);
     if (table === undefined || this.backend.refCount(dataId) > 1) {
       throw new RuntimeError('table', 'a variable prepared by `sparseApply`', 'a tensor that others can see');
@@ -219,8 +210,9 @@ export class OwnedTables {
     return table.view();
   }
 
-  private keepIn(dataId: tf.DataId, place: Place, values: Float32Array, isPacked = false): OwnedTable {
-    place.view().set(values);
+  private keepIn(dataId: tf.DataId, place: Place, values: Words, isPacked = false): OwnedTable {
+    // Words are copied as bytes, so that none becomes another NaN.
+    place.view().set(isPacked ? asFloats(values as Int32Array) : values);
     this.counts.copies++;
     return this.keep(dataId, place, isPacked);
   }

@@ -7,6 +7,7 @@ import {
   SINGLE_ROW,
   type HostBags,
   type HostStep,
+  floatTable,
   type HostTable,
   type KernelSet,
 } from '../kernel_set.js';
@@ -216,10 +217,10 @@ export class DeviceProgram {
     return place.view();
   }
 
-  private table(table: TableAt | ExchangedTableAt): HostTable {
+  private table(table: TableAt | ExchangedTableAt): HostTable<Float32Array> {
     const { rows, dim } = table;
-    if ('buffer' in table) return { data: this.view(table.buffer), rows, dim };
-    return { data: this.operands.exchange().floats.subarray(table.at, table.at + rows * dim), rows, dim };
+    if ('buffer' in table) return floatTable(this.view(table.buffer), rows, dim);
+    return floatTable(this.operands.exchange().floats.subarray(table.at, table.at + rows * dim), rows, dim);
   }
 }
 

@@ -7,7 +7,8 @@ import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partiti
 import type { BagTensors } from '../bag_tensors.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
-import { SINGLE_ROW, type BagOptions, packedForm } from '../kernel_set.js';
+import type { Codec } from '../../codecs/codec.js';
+import { SINGLE_ROW, type BagOptions, isPlain } from '../kernel_set.js';
 import type {
   Backend,
   Devices,
@@ -171,8 +172,8 @@ export class DevicesBackend implements Devices, Tables {
   }
 
   place(variable: tf.Variable, where: Placement = {}): void {
-    // Packed rows lie in the memory of the host.
-    if (packedForm(variable) !== undefined) return;
+    // Rows that are not plain lie in the memory of the host.
+    if (!isPlain(variable)) return;
     if (where.like !== undefined) this.place(where.like);
     this.settle(variable);
     const known = this.deviceTable(variable);
@@ -250,9 +251,9 @@ export class DevicesBackend implements Devices, Tables {
     return variable.dataSync<'float32'>().slice(firstRow * columns, (firstRow + rows) * columns);
   }
 
-  /** Devices have no kernels for packed rows. */
-  trains(storage: 'float32' | 'float16'): boolean {
-    return storage === 'float32';
+  /** Devices hold plain rows alone. */
+  trains(codec: Codec): boolean {
+    return codec.isPlain;
   }
 
   /** On the host, where devices fetch the rows when the table is placed. */
@@ -296,7 +297,7 @@ export class DevicesBackend implements Devices, Tables {
     try {
       // Tables that must move do so before any of them is looked at.
       for (const { table, options } of lookups) {
-        if (!(table instanceof tf.Variable) || packedForm(table) !== undefined) continue;
+        if (!(table instanceof tf.Variable) || !isPlain(table)) continue;
         this.place(table);
         this.withWholeRows(table, options, passing);
       }

@@ -8,21 +8,19 @@ import {
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
   KERNEL_NAMES,
-  PACKED_APPLY,
-  PACKED_BAG,
-  PACKED_BAG_WEIGHTS_GRAD,
+  rowAttributes,
   SPARSE_APPLY,
   slotsAmong,
+  type RowAttributes,
 } from '../bag_tensors.js';
 import type { Backend, Tables } from '../contract.js';
 import { unitedUpdate, KERNEL_GRADIENTS, lookUpByKernel } from '../kernel_calls.js';
-import { packedForm } from '../kernel_set.js';
 import { addBackend, setAdoption } from '../registry.js';
 import { collectedTable, filledSlot } from '../written_table.js';
 import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';
 import { embeddingBagGrad, type EmbeddingBagGradInputs } from './embedding_bag_grad.js';
 import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
-import { packedBag, packedBagWeightsGrad, refusePackedStep } from './packed_bag.js';
+import { checkSteps, onPlainRows } from './plain_rows.js';
 import type { BagAttributes } from './host_ids.js';
 import { sparseApply } from './sparse_apply.js';
 
@@ -43,7 +41,8 @@ function asVariable(tensor: tf.Tensor | undefined, argument: string): tf.Variabl
 function applyKernel(optimizer: UpdateName): tf.KernelFunc {
   return ({ inputs, attrs }) => {
     const all = inputs as unknown as SparseApplyInputs;
-    const { hyper, ...options } = attrs as unknown as BagAttributes & { hyper: readonly number[] };
+    const { hyper, ...options } = attrs as unknown as BagAttributes & RowAttributes & { hyper: readonly number[] };
+    checkSteps(options);
     const table = asVariable(all.table, 'table');
     const slots = slotsAmong(optimizer, inputs).map((slot, i) => asVariable(slot as tf.Tensor, `slot${i}`));
     const bags = { values: all.values, rowSplits: all.rowSplits, weights: all.weights ?? null };
@@ -57,21 +56,19 @@ function applyKernel(optimizer: UpdateName): tf.KernelFunc {
  * on the way is freed by its own tidy.
  */
 const KERNELS: ReadonlyMap<string, tf.KernelFunc> = new Map<string, tf.KernelFunc>([
-  [EMBEDDING_BAG, ({ inputs, attrs }) => embeddingBag(inputs as never as EmbeddingBagInputs, attrs as never)],
+  [
+    EMBEDDING_BAG,
+    ({ inputs, attrs }) => onPlainRows(inputs as never as EmbeddingBagInputs, attrs as never, embeddingBag),
+  ],
   [
     EMBEDDING_BAG_GRAD,
     ({ inputs, attrs }) => embeddingBagGrad(inputs as never as EmbeddingBagGradInputs, attrs as never),
   ],
   [
     EMBEDDING_BAG_WEIGHTS_GRAD,
-    ({ inputs, attrs }) => embeddingBagWeightsGrad(inputs as never as EmbeddingBagWeightsGradInputs, attrs as never),
+    ({ inputs, attrs }) =>
+      onPlainRows(inputs as never as EmbeddingBagWeightsGradInputs, attrs as never, embeddingBagWeightsGrad),
   ],
-  [PACKED_BAG, ({ inputs, attrs }) => packedBag(inputs as never as EmbeddingBagInputs, attrs as never)],
-  [
-    PACKED_BAG_WEIGHTS_GRAD,
-    ({ inputs, attrs }) => packedBagWeightsGrad(inputs as never as EmbeddingBagWeightsGradInputs, attrs as never),
-  ],
-  [PACKED_APPLY, () => refusePackedStep()],
   ...UPDATE_NAMES.map((name): [string, tf.KernelFunc] => [SPARSE_APPLY[name], applyKernel(name)]),
 ]);
 
@@ -83,7 +80,7 @@ export function genericKernel(kernelName: string): tf.KernelFunc {
 }
 
 const TABLES: Tables = {
-  trains: (storage) => storage === 'float32',
+  trains: (codec) => codec.isPlain,
   devices: null,
   begin: collectedTable,
   createSlot: (_table, _name, shape, value) => filledSlot(TABLES, shape, value),
@@ -98,7 +95,7 @@ export const genericTables: Backend = {
   lookUp: (lookups) => lookups.map(lookUpByKernel),
   step(updates) {
     for (const update of updates) {
-      if (packedForm(update.table) !== undefined) refusePackedStep();
+      checkSteps(rowAttributes(update.table));
       tf.tidy(() => {
         const { optimizer, table, slots, entries, options, hyper } = unitedUpdate(update, KERNEL_GRADIENTS);
         sparseApply(optimizer, table, slots, entries[0]!.gradient, entries[0]!.bags, options, hyper);

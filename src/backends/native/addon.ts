@@ -1,5 +1,6 @@
 /** The addon as JavaScript sees it, and where it lies. Imported by the Node entry only. */
 import type { ColumnKernels } from '../../base/platform.js';
+import type { Words } from '../../codecs/codec.js';
 import type { SlotArguments } from '../../rules/rules.js';
 import { createRequire } from 'node:module';
 import { builtAddonPath, packageRoot } from './addons_here.js';
@@ -12,18 +13,14 @@ export interface Addon extends ColumnKernels {
   embeddingBagGrad(
     gradient: Float32Array,
     table: Float32Array | null,
+    codec: number,
     rows: number,
     dim: number,
     ...bags: BagArguments
   ): [uniqueIds: Int32Array, rowGradients: Float32Array];
   embeddingBagWeightsGrad(
-    ...args: [...table: TableArguments, ...bags: BagArguments, gradient: Float32Array, out: Float32Array] // written: out
+    ...args: [...table: RowsArguments, ...bags: BagArguments, gradient: Float32Array, out: Float32Array] // written: out
   ): void;
-  packedBag(...args: [...table: PackedArguments, ...bags: BagArguments, pooled: Float32Array]): void; // written: pooled
-  packedBagWeightsGrad(
-    ...args: [...table: PackedArguments, ...bags: BagArguments, gradient: Float32Array, out: Float32Array] // written: out
-  ): void;
-  packedApply(...args: PackedStepArguments): void;
   sparseApply(...args: StepArguments): void;
   /** The same for many tables, all with the same optimizer. */
   sparseApplyMany(calls: readonly StepArguments[]): void;
@@ -185,11 +182,8 @@ export interface RunResult {
   readonly shapes: Int32Array[];
 }
 
-export type TableArguments = [table: Float32Array, rows: number, dim: number];
-/** `storage`: its number in PACKED_STORAGES. */
-export type PackedArguments = [words: Int32Array, storage: number, rows: number, dim: number];
-/** `storage`: -1 for float32, else as above. */
-export type RowsArguments = [table: Float32Array | Int32Array, storage: number, rows: number, dim: number];
+/** `codec`: its `codecNumber`. */
+export type RowsArguments = [table: Words, codec: number, rows: number, dim: number];
 export type ListsArguments = [values: Int32Array | null, rowSplits: Int32Array | null];
 export type BagArguments = [
   values: Int32Array,
@@ -201,10 +195,10 @@ export type BagArguments = [
 ];
 
 /** Written: pooled. */
-export type LookupArguments = [...table: TableArguments, ...bags: BagArguments, pooled: Float32Array];
+export type LookupArguments = [...table: RowsArguments, ...bags: BagArguments, pooled: Float32Array];
 /** Written: table and slots. */
 export type StepArguments = [
-  ...table: TableArguments,
+  ...table: RowsArguments,
   ...bags: BagArguments,
   optimizer: number,
   ...slots: SlotArguments<Float32Array | null>,
@@ -213,24 +207,11 @@ export type StepArguments = [
   useStarts: Int32Array | undefined,
 ];
 
-/** Written: words and slots. */
-export type PackedStepArguments = [
-  ...table: PackedArguments,
-  ...bags: BagArguments,
-  optimizer: number,
-  ...slots: SlotArguments<Float32Array | null>,
-  gradient: Float32Array,
-  hyper: Float32Array,
-];
-
 /** Names of the addon's functions: a library that lacks one was built from other sources. */
 export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'embeddingBag',
   'embeddingBagGrad',
   'embeddingBagWeightsGrad',
-  'packedBag',
-  'packedBagWeightsGrad',
-  'packedApply',
   'sparseApply',
   'embeddingBags',
   'sparseApplyMany',

@@ -1,6 +1,7 @@
 /** The C core on typed arrays, through the addon. Knows nothing of Node, so that workers bundle it for any runtime. */
 import { ValueError, described } from '../../base/errors.js';
-import { COMBINERS, OUT_OF_RANGE, PACKED_STORAGES } from '../../base/types.js';
+import { COMBINERS, OUT_OF_RANGE } from '../../base/types.js';
+import { codecNumber } from '../../codecs/codecs.js';
 import { UPDATE_NAMES, slotArguments, type UpdateName } from '../../rules/rules.js';
 import {
   type BagOptions,
@@ -8,30 +9,20 @@ import {
   type HostLookup,
   type HostStep,
   type HostTable,
-  isOfFloats,
-  type OfFloats,
   type KernelInfo,
   type KernelSet,
   type RowGradients,
   kernelError,
   type KernelStatus,
   fitting,
-  type PackedTable,
 } from '../kernel_set.js';
 import type { MatrixProduct, ModelKernels } from '../model_kernels.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
 import type { FoldInJob, IdLists, TopKJob } from '../ranking.js';
-import type {
-  Addon,
-  BagArguments,
-  ListsArguments,
-  LookupArguments,
-  PackedArguments,
-  RowsArguments,
-  StepArguments,
-} from './addon.js';
+import type { Addon, BagArguments, ListsArguments, LookupArguments, RowsArguments, StepArguments } from './addon.js';
 
 const LINE = 64;
+const NO_IDS = new Int32Array(0);
 const HUGE_PAGE = 2 ** 21;
 /** From this many bytes on a table gets huge pages. */
 const LARGE_TABLE = 2 ** 22;
@@ -47,13 +38,8 @@ function bagArguments(bags: HostBags, options: BagOptions): BagArguments {
   ];
 }
 
-function packedArguments({ words, storage, rows, dim }: PackedTable): PackedArguments {
-  return [words, PACKED_STORAGES.indexOf(storage), rows, dim];
-}
-
-function rowsArguments(table: HostTable | PackedTable): RowsArguments {
-  if ('words' in table) return packedArguments(table);
-  return [table.data, -1, table.rows, table.dim];
+function rowsArguments({ codec, data, rows, dim }: HostTable): RowsArguments {
+  return [data, codecNumber(codec), rows, dim];
 }
 
 function listsArguments(lists: IdLists | null): ListsArguments {
@@ -81,17 +67,20 @@ function translated(error: unknown, rows: number, nnz: number): unknown {
   return new ValueError(name, expected, described(received));
 }
 
-/** Runs a kernel of the addon on a table of `rows` rows. */
-function run<T>(rows: number, nnz: number, kernel: () => T): T {
+/** What a kernel of the addon runs on. */
+type Ran = Pick<HostLookup, 'table'> & { readonly bags: Pick<HostBags, 'values'> };
+
+/** Runs a kernel of the addon on one table. */
+function run<T>({ table, bags }: Ran, kernel: () => T): T {
   try {
     return kernel();
   } catch (error) {
-    throw translated(error, rows, nnz);
+    throw translated(error, table.rows, bags.values.length);
   }
 }
 
 /** Runs a kernel of the addon on several tables. */
-function runMany(tables: readonly Pick<HostLookup, 'table' | 'bags'>[], kernel: () => void): void {
+function runMany(tables: readonly Ran[], kernel: () => void): void {
   try {
     kernel();
   } catch (error) {
@@ -100,11 +89,11 @@ function runMany(tables: readonly Pick<HostLookup, 'table' | 'bags'>[], kernel: 
   }
 }
 
-function stepArguments(optimizer: UpdateName, step: HostStep & OfFloats): StepArguments {
+function stepArguments(optimizer: UpdateName, step: HostStep): StepArguments {
   const { table, slots, gradient, bags, options, hyper, useStarts } = step;
   const ids = bagArguments(bags, options);
   const tail = [...slotArguments(slots, null), gradient, hyper, useStarts ?? undefined] as const;
-  return [table.data, table.rows, table.dim, ...ids, UPDATE_NAMES.indexOf(optimizer), ...tail];
+  return [...rowsArguments(table), ...ids, UPDATE_NAMES.indexOf(optimizer), ...tail];
 }
 
 export class NativeKernelSet implements KernelSet, ModelKernels {
@@ -135,59 +124,42 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
   }
 
   lookUp(lookups: readonly HostLookup[]): void {
-    const plain = lookups.filter(isOfFloats);
-    for (const { table, bags, options, pooled } of lookups) {
-      if ('data' in table) continue;
-      run(table.rows, bags.values.length, () =>
-        this.addon.packedBag(...packedArguments(table), ...bagArguments(bags, options), pooled),
-      );
-    }
-    const calls = plain.map(({ table, bags, options, pooled }): LookupArguments => {
-      return [table.data, table.rows, table.dim, ...bagArguments(bags, options), pooled];
+    const calls = lookups.map(({ table, bags, options, pooled }): LookupArguments => {
+      return [...rowsArguments(table), ...bagArguments(bags, options), pooled];
     });
-    if (calls.length === 1)
-      run(plain[0]!.table.rows, plain[0]!.bags.values.length, () => this.addon.embeddingBag(...calls[0]!));
-    else if (calls.length > 1) runMany(plain, () => this.addon.embeddingBags(calls));
+    if (calls.length === 1) run(lookups[0]!, () => this.addon.embeddingBag(...calls[0]!));
+    else if (calls.length > 1) runMany(lookups, () => this.addon.embeddingBags(calls));
   }
 
-  rowGradients(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
-    const { rows, dim } = table;
+  rowGradients(
+    gradient: Float32Array,
+    bags: HostBags,
+    table: HostTable<Float32Array>,
+    options: BagOptions,
+  ): RowGradients {
+    const { codec, rows, dim } = table;
     const data = options.maxNorm > 0 ? table.data : null;
-    const [uniqueIds, rowGradients] = run(rows, bags.values.length, () =>
-      this.addon.embeddingBagGrad(gradient, data, rows, dim, ...bagArguments(bags, options)),
+    const [uniqueIds, rowGradients] = run({ table, bags }, () =>
+      this.addon.embeddingBagGrad(gradient, data, codecNumber(codec), rows, dim, ...bagArguments(bags, options)),
     );
     return { uniqueIds, rowGradients };
   }
 
   weightsGradient(
-    table: HostTable | PackedTable,
+    table: HostTable,
     gradient: Float32Array,
     bags: HostBags,
     options: BagOptions,
     out: Float32Array,
   ): void {
-    const ids = bagArguments(bags, options);
-    run(table.rows, bags.values.length, () => {
-      if ('words' in table) this.addon.packedBagWeightsGrad(...packedArguments(table), ...ids, gradient, out);
-      else this.addon.embeddingBagWeightsGrad(table.data, table.rows, table.dim, ...ids, gradient, out);
-    });
+    const args = [...rowsArguments(table), ...bagArguments(bags, options), gradient, out] as const;
+    run({ table, bags }, () => this.addon.embeddingBagWeightsGrad(...args));
   }
 
   step(optimizer: UpdateName, steps: readonly HostStep[]): void {
-    const plain = steps.filter(isOfFloats);
-    const calls = plain.map((step) => stepArguments(optimizer, step));
-    if (calls.length === 1)
-      run(plain[0]!.table.rows, plain[0]!.bags.values.length, () => this.addon.sparseApply(...calls[0]!));
-    else if (calls.length > 1) runMany(plain, () => this.addon.sparseApplyMany(calls));
-    for (const step of steps) if ('words' in step.table) this.stepPacked(optimizer, step, step.table);
-  }
-
-  private stepPacked(optimizer: UpdateName, step: HostStep, table: PackedTable): void {
-    const { slots, gradient, bags, options, hyper } = step;
-    const tail = [UPDATE_NAMES.indexOf(optimizer), ...slotArguments(slots, null), gradient, hyper] as const;
-    run(table.rows, bags.values.length, () =>
-      this.addon.packedApply(...packedArguments(table), ...bagArguments(bags, options), ...tail),
-    );
+    const calls = steps.map((step) => stepArguments(optimizer, step));
+    if (calls.length === 1) run(steps[0]!, () => this.addon.sparseApply(...calls[0]!));
+    else if (calls.length > 1) runMany(steps, () => this.addon.sparseApplyMany(calls));
   }
 
   matMul({ a, b, bias, out, batch, batchA, batchB, m, n, k, transposeA, transposeB, relu }: MatrixProduct): void {
@@ -196,13 +168,13 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
 
   topK({ table, firstRow, queries, count, k, exclude, only, values, indices }: TopKJob): void {
     const lists = [...listsArguments(exclude), ...listsArguments(only)] as const;
-    run(table.rows, only?.values.length ?? 0, () =>
+    run({ table, bags: { values: only?.values ?? NO_IDS } }, () =>
       this.addon.topK(...rowsArguments(table), firstRow, queries, count, k, ...lists, values, indices),
     );
   }
 
   foldIn({ table, bags: { values, rowSplits, weights }, regularization, gram, out }: FoldInJob): void {
-    run(table.rows, values.length, () =>
+    run({ table, bags: { values } }, () =>
       this.addon.foldIn(...rowsArguments(table), values, rowSplits, weights, regularization, gram, out),
     );
   }
@@ -216,15 +188,13 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
     const weights = features.map((each) => each.weights);
     const nnz = features.reduce((sum, { values }) => sum + values.length, 0);
     try {
-      const used = run(0, nnz, () =>
-        this.addon.partitionCsr(
-          ...([...ids, weights, numbers, cores, shards, samples, capacity] as const),
-          ...([rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts] as const),
-        ),
+      const used = this.addon.partitionCsr(
+        ...([...ids, weights, numbers, cores, shards, samples, capacity] as const),
+        ...([rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts] as const),
       );
       return csrParts(room, used);
     } catch (error) {
-      throw ofFeature(error, request);
+      throw ofFeature(translated(error, 0, nnz), request);
     }
   }
 }

@@ -36,14 +36,14 @@ export function divideNoNan(a: number, b: number): number {
 }
 
 /** L2 norm of a row. */
-export function rowNorm(table: HostTable, id: number): number {
+export function rowNorm(table: HostTable<Float32Array>, id: number): number {
   let squares = 0;
   for (let c = 0; c < table.dim; c++) squares += table.data[id * table.dim + c]! ** 2;
   return Math.sqrt(squares);
 }
 
 /** What a row is multiplied by before it is weighted: less than 1 only for a row longer than maxNorm. */
-export function rowScale(table: HostTable, id: number, options: BagOptions): number {
+export function rowScale(table: HostTable<Float32Array>, id: number, options: BagOptions): number {
   if (!(options.maxNorm > 0)) return 1;
   const norm = rowNorm(table, id);
   return norm > options.maxNorm ? options.maxNorm / norm : 1;

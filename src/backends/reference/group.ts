@@ -5,7 +5,12 @@ import { bagRange, checkIds, divideNoNan, divisor, inRange, rowNorm, rowScale, w
 /** Gradient of each touched row. A row that was looked up is there even where its gradient is zero. */
 export type Groups = ReadonlyArray<{ readonly id: number; readonly gradient: number[] }>;
 
-export function group(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): Groups {
+export function group(
+  gradient: Float32Array,
+  bags: HostBags,
+  table: HostTable<Float32Array>,
+  options: BagOptions,
+): Groups {
   checkIds(bags, table.rows, options);
   const { rows, dim } = table;
   const sums = new Map<number, number[]>();
@@ -30,7 +35,7 @@ export function group(gradient: Float32Array, bags: HostBags, table: HostTable, 
  * With s = maxNorm / |e|, the looked-up row is s e and its derivative along G is s (G - e (e . G) / |e|^2): what points
  * along the row is lost, because its length is fixed.
  */
-function throughScaling(sum: number[], table: HostTable, id: number, options: BagOptions): number[] {
+function throughScaling(sum: number[], table: HostTable<Float32Array>, id: number, options: BagOptions): number[] {
   const scale = rowScale(table, id, options);
   if (scale === 1) return sum;
   const norm = rowNorm(table, id);

@@ -5,19 +5,17 @@ import {
   type BagOptions,
   type HostBags,
   type HostTable,
+  floatTable,
   type RowGradients,
-  wordsPerRow,
-  type PackedTable,
 } from '../kernel_set.js';
 import { withoutUses } from '../united_uses.js';
 import { checkIds, bagRange, divideNoNan, divisor, inRange, rowScale, weightAt } from './bags.js';
-import { packedApply, sparseApply } from './sparse_apply.js';
+import { sparseApply } from './sparse_apply.js';
 import { group } from './group.js';
-import { unpackRow } from '../packed/rows.js';
 
 /** Writes out [nnz]. */
 function embeddingBagWeightsGrad(
-  table: HostTable,
+  table: HostTable<Float32Array>,
   gradient: Float32Array,
   bags: HostBags,
   options: BagOptions,
@@ -49,7 +47,13 @@ function weightGradient(value: number, weight: number, total: number, divideBy: 
   }
 }
 
-function dot(table: HostTable, id: number, gradient: Float32Array, b: number, options: BagOptions): number {
+function dot(
+  table: HostTable<Float32Array>,
+  id: number,
+  gradient: Float32Array,
+  b: number,
+  options: BagOptions,
+): number {
   if (!inRange(id, table.rows)) return 0;
   let sum = 0;
   for (let c = 0; c < table.dim; c++) sum += table.data[id * table.dim + c]! * gradient[b * table.dim + c]!;
@@ -60,27 +64,28 @@ const OUTSIDE = -1;
 
 /** A table with one row per id of the batch, and ids that are their places; those outside the table stay outside. */
 function unpacked(
-  { words, storage, rows, dim }: PackedTable,
+  { codec, data, rows, dim }: HostTable,
   bags: HostBags,
   options: BagOptions,
-): [table: HostTable, bags: HostBags, options: BagOptions] {
+): [table: HostTable<Float32Array>, bags: HostBags, options: BagOptions] {
   checkIds(bags, rows, options);
   const { values } = bags;
-  const data = newFloats('values', 'looked-up rows', [values.length, dim]);
-  const perRow = wordsPerRow(storage, dim);
+  const all = newFloats('values', 'looked-up rows', [values.length, dim]);
+  const perRow = codec.words(dim);
   const places = values.map((id, i) => {
     if (!inRange(id, rows)) return OUTSIDE;
-    unpackRow(words, id * perRow, storage, dim, data, i * dim);
+    all.set(codec.unpack(data.subarray(id * perRow, (id + 1) * perRow), dim), i * dim);
     return i;
   });
-  return [
-    { data, rows: values.length, dim },
-    { ...bags, values: places },
-    { ...options, outOfRange: 'zero' },
-  ];
+  return [floatTable(all, values.length, dim), { ...bags, values: places }, { ...options, outOfRange: 'zero' }];
 }
 
-function embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
+function embeddingBagGrad(
+  gradient: Float32Array,
+  bags: HostBags,
+  table: HostTable<Float32Array>,
+  options: BagOptions,
+): RowGradients {
   const groups = group(gradient, bags, table, options);
   const rowGradients = newFloats('gradient', 'row gradients', [groups.length, table.dim]);
   groups.forEach((entry, u) => rowGradients.set(entry.gradient, u * table.dim));
@@ -88,7 +93,7 @@ function embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTab
 }
 
 /** Writes pooled [batch * dim]. */
-function embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
+function embeddingBag(table: HostTable<Float32Array>, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
   checkIds(bags, table.rows, options);
   for (let b = 0; b + 1 < bags.rowSplits.length; b++) {
     pooled.set(pooledRow(table, bags, b, options), b * table.dim);
@@ -96,7 +101,7 @@ function embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, poo
 }
 
 /** One pooled row, in double. */
-function pooledRow(table: HostTable, bags: HostBags, b: number, options: BagOptions): number[] {
+function pooledRow(table: HostTable<Float32Array>, bags: HostBags, b: number, options: BagOptions): number[] {
   const { first, end } = bagRange(bags, b);
   const sums = new Array<number>(table.dim).fill(0);
   for (let i = first; i < end; i++) {
@@ -116,22 +121,18 @@ export const referenceKernels: KernelSet = {
   setThreads: () => undefined,
   allocate: (length) => newFloats('table', 'values', [length]),
   lookUp(lookups) {
-    for (const { table, bags, options, pooled } of lookups) {
-      if ('data' in table) embeddingBag(table, bags, options, pooled);
-      else embeddingBag(...unpacked(table, bags, options), pooled);
-    }
+    for (const { table, bags, options, pooled } of lookups) embeddingBag(...unpacked(table, bags, options), pooled);
   },
   rowGradients: embeddingBagGrad,
   weightsGradient(table, gradient, bags, options, out) {
-    const [floats, ids, how] = 'data' in table ? ([table, bags, options] as const) : unpacked(table, bags, options);
+    const [floats, ids, how] = unpacked(table, bags, options);
     embeddingBagWeightsGrad(floats, gradient, ids, how, out);
   },
   step(optimizer, steps) {
     if (steps.length > 1) for (const { table, bags, options } of steps) checkIds(bags, table.rows, options);
     for (const each of steps) {
       const { table, slots, gradient, bags, options, hyper } = withoutUses(referenceKernels, each);
-      if ('data' in table) sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
-      else packedApply(optimizer, table, slots, gradient, bags, options, hyper);
+      sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
     }
   },
 };

@@ -4,52 +4,45 @@
  */
 import { UPDATES, stepsIdleRows, type UpdateName } from '../../rules/rules.js';
 import { unpackHyper, type Hyper } from '../../rules/hyper.js';
-import { type BagOptions, type HostBags, type HostTable, wordsPerRow, type PackedTable } from '../kernel_set.js';
+import { type BagOptions, floatTable, type HostBags, type HostTable } from '../kernel_set.js';
 import { group, type Groups } from './group.js';
 import { randomWords } from '../counter_random.js';
-import { unpackRows } from '../packed/rows.js';
-import { keyOf, stochasticHalf } from '../packed/rounding.js';
+import { keyOf } from '../rounding.js';
 import { inRange } from './bags.js';
 
 /** The rows that the step writes: those of the ids, or all. */
-function steppedRows(optimizer: UpdateName, { rows }: PackedTable, { values }: HostBags, hyper: Hyper): Set<number> {
+function steppedRows(optimizer: UpdateName, { rows }: HostTable, { values }: HostBags, hyper: Hyper): Set<number> {
   const all = stepsIdleRows(optimizer, hyper);
   return new Set(all ? Array.from({ length: rows }, (_, row) => row) : values.filter((id) => inRange(id, rows)));
 }
 
-/** Rounds a row of float32 into its words; `random` has a word for each column. */
-function roundRow(values: Float32Array, random: Int32Array, words: Int32Array): void {
-  words.fill(0);
-  values.forEach((value, c) => {
-    words[c >> 1]! |= stochasticHalf(value, random[c]!) << (16 * (c & 1));
-  });
-}
-
-export function packedApply(
+export function sparseApply(
   optimizer: UpdateName,
-  table: PackedTable,
+  table: HostTable,
   slots: readonly Float32Array[],
   gradient: Float32Array,
   bags: HostBags,
   options: BagOptions,
   packed: Float32Array,
 ): void {
-  const { words, storage, rows, dim } = table;
+  const { codec, rows, dim } = table;
   const hyper = unpackHyper(packed);
-  const data = unpackRows(words, storage, dim);
-  sparseApply(optimizer, { data, rows, dim }, slots, gradient, bags, options, packed);
-  const perRow = wordsPerRow(storage, dim);
+  const floats = floatTable(codec.unpack(table.data, dim), rows, dim);
+  stepFloats(optimizer, floats, slots, gradient, bags, options, hyper);
+  if (codec.isPlain) return;
+  const perRow = codec.words(dim);
   const random = new Int32Array(2 * dim + 2);
   for (const row of steppedRows(optimizer, table, bags, hyper)) {
     randomWords(random, keyOf(hyper), { firstRow: row, rowStep: 1, rows: 1, firstColumn: 0, columns: dim });
-    roundRow(data.subarray(row * dim, (row + 1) * dim), random, words.subarray(row * perRow, (row + 1) * perRow));
+    const values = floats.data.subarray(row * dim, (row + 1) * dim);
+    codec.packStep(values, random, table.data.subarray(row * perRow, (row + 1) * perRow));
   }
 }
 
 const NORM_EPSILON = 1e-7;
 
 /** A row in double. */
-function readRow(table: HostTable, id: number): number[] {
+function readRow(table: HostTable<Float32Array>, id: number): number[] {
   return Array.from(table.data.subarray(id * table.dim, (id + 1) * table.dim));
 }
 
@@ -74,16 +67,15 @@ function limitRow(row: number[], hyper: Hyper): void {
   row.forEach((w, c) => (row[c] = (w * desired) / (NORM_EPSILON + norm)));
 }
 
-export function sparseApply(
+function stepFloats(
   optimizer: UpdateName,
-  table: HostTable,
+  table: HostTable<Float32Array>,
   slots: readonly Float32Array[],
   gradient: Float32Array,
   bags: HostBags,
   options: BagOptions,
-  packed: Float32Array,
+  hyper: Hyper,
 ): void {
-  const hyper = unpackHyper(packed);
   // Grouping checks the ids, so a bad id leaves everything as it was.
   const groups = clipByNorm(group(gradient, bags, table, options), hyper.clipNorm);
   const touched = new Set<number>();
@@ -101,7 +93,7 @@ export function sparseApply(
 /** Rows without ids: the optimizer with a zero gradient after their decay, where it moves them; within the limits. */
 function stepUntouched(
   optimizer: UpdateName,
-  table: HostTable,
+  table: HostTable<Float32Array>,
   slots: readonly Float32Array[],
   touched: ReadonlySet<number>,
   hyper: Hyper,

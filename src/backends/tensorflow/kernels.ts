@@ -1,12 +1,20 @@
 /** The kernels of this package as TensorFlow ops, for the tfjs-node backend. */
 import type * as tf from '@tensorflow/tfjs';
 import { type UpdateName, opNames } from '../../rules/rules.js';
-import type { BagOptions, PackedForm } from '../kernel_set.js';
-import { PACKED_BAG, PACKED_BAG_WEIGHTS_GRAD } from '../bag_tensors.js';
+import type { BagOptions } from '../kernel_set.js';
+import type { RowAttributes } from '../bag_tensors.js';
 import { isLive } from '../recordings.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
-import { bagAttributes, formAttributes, numbersOfStep, rowsAttribute, weightsOrNone, withTable } from './op_inputs.js';
+import {
+  bagAttributes,
+  numbersOfStep,
+  opOf,
+  rowsAttribute,
+  storageAttributes,
+  weightsOrNone,
+  withTable,
+} from './op_inputs.js';
 
 /** The ids of a batch as a kernel gets them. */
 export interface BagInputs {
@@ -18,13 +26,12 @@ export interface BagInputs {
 export function embeddingBag(
   backend: NodeBackend,
   { table, values, rowSplits, weights }: BagInputs & { table: tf.TensorInfo },
-  options: BagOptions,
+  options: BagOptions & RowAttributes,
 ): tf.Tensor {
-  const attributes = bagAttributes(backend, options);
+  const opName = opOf('EmbeddingBag', options);
+  const attributes = rowsAttributes(backend, options);
   const perId = weightsOrNone(backend, weights);
-  return translated('EmbeddingBag', () =>
-    backend.executeSingleOutput('EmbeddingBag', attributes, [table, values, rowSplits, perId]),
-  );
+  return translated(opName, () => backend.executeSingleOutput(opName, attributes, [table, values, rowSplits, perId]));
 }
 
 export function embeddingBagGrad(
@@ -44,69 +51,21 @@ export function embeddingBagGrad(
 export function embeddingBagWeightsGrad(
   backend: NodeBackend,
   inputs: Required<BagInputs> & { table: tf.TensorInfo; gradient: tf.TensorInfo; weights: tf.TensorInfo },
-  options: BagOptions,
+  options: BagOptions & RowAttributes,
 ): tf.Tensor {
   const { table, gradient, values, rowSplits, weights } = inputs;
-  const attributes = bagAttributes(backend, options);
-  return translated('EmbeddingBagWeightsGrad', () =>
-    backend.executeSingleOutput('EmbeddingBagWeightsGrad', attributes, [table, gradient, values, rowSplits, weights]),
-  );
-}
-
-/** The attributes of the ops on packed rows. */
-function packedAttributes(backend: NodeBackend, options: BagOptions & PackedForm): OpAttribute[] {
-  return [...bagAttributes(backend, options), ...formAttributes(backend, options)];
-}
-
-export function packedBag(
-  backend: NodeBackend,
-  { table, values, rowSplits, weights }: BagInputs & { table: tf.TensorInfo },
-  options: BagOptions & PackedForm,
-): tf.Tensor {
-  const attributes = packedAttributes(backend, options);
-  const perId = weightsOrNone(backend, weights);
-  return translated(PACKED_BAG, () =>
-    backend.executeSingleOutput(PACKED_BAG, attributes, [table, values, rowSplits, perId]),
-  );
-}
-
-export function packedBagWeightsGrad(
-  backend: NodeBackend,
-  inputs: Required<BagInputs> & { table: tf.TensorInfo; gradient: tf.TensorInfo; weights: tf.TensorInfo },
-  options: BagOptions & PackedForm,
-): tf.Tensor {
-  const { table, gradient, values, rowSplits, weights } = inputs;
-  const attributes = packedAttributes(backend, options);
+  const opName = opOf('EmbeddingBagWeightsGrad', options);
   const all = [table, gradient, values, rowSplits, weights];
-  return translated(PACKED_BAG_WEIGHTS_GRAD, () =>
-    backend.executeSingleOutput(PACKED_BAG_WEIGHTS_GRAD, attributes, all),
-  );
-}
-
-/** The same of rows of float16. */
-export function packedApplyInPlace(
-  backend: NodeBackend,
-  { table, slots, gradient, values, rowSplits, weights }: SparseApplyInputs,
-  options: BagOptions & PackedForm & { hyper: Float32Array; optimizer: UpdateName },
-): void {
-  const { optimizer, hyper } = options;
-  const opName = PACKED_APPLY_OPS[optimizer];
-  const perId = weightsOrNone(backend, weights);
-  translated(opName, () =>
-    withTensor(backend, hyper, [hyper.length], (numbers) =>
-      backend.executeMultipleOutputs(
-        opName,
-        packedAttributes(backend, options),
-        [table, ...slots, gradient, values, rowSplits, perId, numbers],
-        0,
-      ),
-    ),
-  );
+  return translated(opName, () => backend.executeSingleOutput(opName, rowsAttributes(backend, options), all));
 }
 
 /** TensorFlow has a SparseApplyAdagrad and a SparseApplyFtrl of its own, so the ops carry a prefix. */
 const APPLY_OPS = opNames('EmbeddingSparseApply');
 const PACKED_APPLY_OPS = opNames('EmbeddingPackedApply');
+
+function rowsAttributes(backend: NodeBackend, options: BagOptions & RowAttributes): OpAttribute[] {
+  return [...bagAttributes(backend, options), ...storageAttributes(backend, options)];
+}
 
 export interface SparseApplyInputs extends BagInputs {
   readonly table: tf.TensorInfo;
@@ -119,10 +78,10 @@ export function sparseApplyInPlace(
   backend: NodeBackend,
   optimizer: UpdateName,
   { table, slots, gradient, values, rowSplits, weights }: SparseApplyInputs,
-  options: BagOptions & { hyper: ArrayLike<number> },
+  options: BagOptions & RowAttributes & { hyper: ArrayLike<number> },
 ): void {
-  const opName = APPLY_OPS[optimizer];
-  const attributes = bagAttributes(backend, options);
+  const opName = (options.storage === undefined ? APPLY_OPS : PACKED_APPLY_OPS)[optimizer];
+  const attributes = rowsAttributes(backend, options);
   // As it is, where it can be: a repeated step is told by the array where its numbers come from.
   const hyper = options.hyper instanceof Float32Array ? options.hyper : Float32Array.from(options.hyper);
   const perId = weightsOrNone(backend, weights);

@@ -1,7 +1,8 @@
 /** Attributes and inputs of the custom ops. */
 import type * as tf from '@tensorflow/tfjs';
 import { checkNotLost } from '../../ids/lost_arrays.js';
-import type { BagOptions, PackedForm } from '../kernel_set.js';
+import type { RowAttributes } from '../bag_tensors.js';
+import type { BagOptions } from '../kernel_set.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { watchedBackend } from './ownership.js';
 
@@ -35,12 +36,18 @@ export function bagAttributes(backend: NodeBackend, options: BagOptions): OpAttr
   ];
 }
 
-/** What the words of a table stand for. */
-export function formAttributes(backend: NodeBackend, { storage, dim }: PackedForm): OpAttribute[] {
+/** An op has one type of table: of words there is one beside that of floats. */
+export function opOf(ofFloats: `Embedding${string}`, { storage }: RowAttributes): string {
+  return storage === undefined ? ofFloats : ofFloats.replace('Embedding', 'EmbeddingPacked');
+}
+
+/** What the words of a table stand for, where they are not its numbers. */
+export function storageAttributes(backend: NodeBackend, { storage, dim }: RowAttributes): OpAttribute[] {
+  if (storage === undefined) return [];
   const { TF_ATTR_STRING, TF_ATTR_INT } = backend.binding;
   return [
     { name: 'storage', type: TF_ATTR_STRING, value: storage },
-    { name: 'dim', type: TF_ATTR_INT, value: dim },
+    { name: 'dim', type: TF_ATTR_INT, value: dim! },
   ];
 }
 

@@ -12,9 +12,6 @@ import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
-  PACKED_APPLY,
-  PACKED_BAG,
-  PACKED_BAG_WEIGHTS_GRAD,
   SPARSE_APPLY,
   slotsAmong,
 } from '../bag_tensors.js';
@@ -38,12 +35,6 @@ export function registerTensorFlowBackend(): TensorFlowTables {
   register(part, EMBEDDING_BAG, kernels.embeddingBag as Run);
   register(part, EMBEDDING_BAG_GRAD, kernels.embeddingBagGrad as Run);
   register(part, EMBEDDING_BAG_WEIGHTS_GRAD, kernels.embeddingBagWeightsGrad as Run);
-  register(part, PACKED_BAG, kernels.packedBag as Run);
-  register(part, PACKED_BAG_WEIGHTS_GRAD, kernels.packedBagWeightsGrad as Run);
-  register(part, PACKED_APPLY, (backend, inputs, attrs) => {
-    kernels.packedApplyInPlace(backend, withSlots((attrs as { optimizer: UpdateName }).optimizer, inputs), attrs);
-    return [];
-  });
   for (const optimizer of UPDATE_NAMES) {
     const kernelName = SPARSE_APPLY[optimizer];
     register(part, kernelName, (backend, inputs, attrs) => {

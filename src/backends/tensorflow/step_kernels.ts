@@ -1,11 +1,12 @@
 /** The ops of a training step beside lookups, as TensorFlow ops. */
 import * as tf from '@tensorflow/tfjs';
 import { opNames } from '../../rules/rules.js';
-import { SINGLE_ROW, packedForm } from '../kernel_set.js';
+import { rowAttributes } from '../bag_tensors.js';
+import { SINGLE_ROW } from '../kernel_set.js';
 import type { DenseOptimizerName, DenseStep, DenseUpdate, SkippedIds, StepOps } from '../step_ops.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
-import { bagAttributes, formAttributes, rowsAttribute } from './op_inputs.js';
+import { bagAttributes, opOf, rowsAttribute, storageAttributes } from './op_inputs.js';
 import { Ownership, watchedBackend } from './ownership.js';
 
 const DENSE_OPS: Readonly<Record<DenseOptimizerName, string>> = {
@@ -73,9 +74,9 @@ function runOnRows(
   factors: Float32Array,
   after: readonly tf.Tensor[] = [],
 ): tf.Tensor {
-  const form = packedForm(table);
-  if (form === undefined) return run(`Embedding${name}`, [table, ids], factors, after);
-  return run(`EmbeddingPacked${name}`, [table, ids], factors, after, formAttributes(watchedBackend(), form));
+  const rows = rowAttributes(table);
+  const attributes = storageAttributes(watchedBackend(), rows);
+  return run(opOf(`Embedding${name}`, rows), [table, ids], factors, after, attributes);
 }
 
 function skipNumbers({ zero, negative }: SkippedIds): Int32Array {

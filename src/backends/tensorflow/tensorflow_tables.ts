@@ -12,10 +12,11 @@ import {
   lookUpsBy,
   stepByKernel,
 } from '../kernel_calls.js';
-import { type KernelInfo, packedForm } from '../kernel_set.js';
+import { rowAttributes } from '../bag_tensors.js';
+import { isPlain, type KernelInfo } from '../kernel_set.js';
 import { namedKernelSet } from '../registry.js';
 import type { StepOps } from '../step_ops.js';
-import { embeddingBag, packedApplyInPlace, sparseApplyInPlace } from './kernels.js';
+import { embeddingBag, sparseApplyInPlace } from './kernels.js';
 import { asNodeBackend } from './node_backend.js';
 import { backendFor, checkInput } from './op_inputs.js';
 import { Ownership } from './ownership.js';
@@ -54,7 +55,8 @@ function apart<T extends tf.Tensor>(tensor: T, written: readonly tf.Variable[]):
 function lookUpOne({ table, bags, options }: Lookup): LookedUp {
   const { values, rowSplits, weights } = bags;
   const inputs = { table: table as tf.Tensor, values, rowSplits, weights };
-  return { pooled: embeddingBag(backendFor(inputs), inputs, options) as tf.Tensor2D, handle: null };
+  const attributes = { ...options, ...rowAttributes(table) };
+  return { pooled: embeddingBag(backendFor(inputs), inputs, attributes) as tf.Tensor2D, handle: null };
 }
 
 /** Steps one table; past the registry of kernels, which takes as long as small steps do. */
@@ -64,10 +66,8 @@ function stepOne(update: JoinedUpdate): void {
   const { gradient, bags } = entries[0]!;
   const { values, rowSplits, weights } = bags;
   const inputs = { table, slots, gradient, values, rowSplits, weights };
-  const form = packedForm(table);
   const backend = backendFor({ table, gradient, values, rowSplits, weights });
-  if (form === undefined) sparseApplyInPlace(backend, optimizer, inputs, { ...options, hyper });
-  else packedApplyInPlace(backend, inputs, { ...options, ...form, optimizer, hyper });
+  sparseApplyInPlace(backend, optimizer, inputs, { ...options, ...rowAttributes(table), hyper });
 }
 
 export class TensorFlowTables implements Backend {
@@ -119,13 +119,14 @@ export class TensorFlowTables implements Backend {
 
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
     if (!this.hasOps()) return genericTables.lookUp(lookups);
-    return lookUpsBy(this.whole!.lookUp, lookups, areKernelsWatched() ? lookUpByKernel : lookUpOne);
+    // An op has tables of one type.
+    return lookUpsBy(this.whole!.lookUp, lookups, areKernelsWatched() ? lookUpByKernel : lookUpOne, isPlain);
   }
 
   step(updates: readonly TableUpdate[]): void {
     if (!this.hasOps()) return genericTables.step(updates);
     tf.tidy(() => {
-      for (const group of joinedUpdates(updates, this.gradient)) {
+      for (const group of joinedUpdates(updates, this.gradient, isPlain)) {
         for (const { table, slots } of group) makeWritable(table, slots);
         const written = group.flatMap(({ table, slots }) => [table, ...slots]);
         const read = group.map((update): JoinedUpdate => {

@@ -32,9 +32,9 @@ export interface MatrixProductAt extends Omit<MatrixProduct, 'a' | 'b' | 'bias' 
 }
 
 /** Words of te_wasm_lookup and te_wasm_step in custom-ops/hosts/wasm/module.c. */
-const LOOKUP_WORDS = 12;
-const STEP_WORDS = 21;
-const MAX_NORM_WORD = 10;
+const LOOKUP_WORDS = 13;
+const STEP_WORDS = 22;
+const MAX_NORM_WORD = 11;
 const LINE = 64;
 
 /** Records of 32-bit words, one after the other. */

@@ -1,6 +1,9 @@
 /** The C core inside one memory: kernels called with addresses. */
 import { described, ValueError } from '../../base/errors.js';
-import { COMBINERS, INT32_MAX, OUT_OF_RANGE, PACKED_STORAGES, type PackedStorage } from '../../base/types.js';
+import { COMBINERS, INT32_MAX, OUT_OF_RANGE } from '../../base/types.js';
+import type { Codec } from '../../codecs/codec.js';
+import { codecNumber } from '../../codecs/codecs.js';
+import { FLOAT32 } from '../../codecs/float32.js';
 import { UPDATE_NAMES, slotArguments, type UpdateName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { type BagOptions, kernelError } from '../kernel_set.js';
@@ -10,9 +13,10 @@ import type { Heap } from './heap.js';
 import { isShared, moduleFor } from './module.js';
 import { threadsOfKernels, type Team } from './threads/team.js';
 
-/** A matrix in the memory; address 0 for a table that the kernel does not read. */
+/** A table in the memory; address 0 for one that the kernel does not read. */
 export interface TableAt {
   readonly address: number;
+  readonly codec: Codec;
   readonly rows: number;
   readonly dim: number;
 }
@@ -50,9 +54,6 @@ interface Exports {
   readonly te_wasm_weights_grad: Call;
   readonly te_wasm_apply_workspace: Call;
   readonly te_wasm_apply: Call;
-  readonly te_wasm_packed_bag: Call;
-  readonly te_wasm_packed_weights_grad: Call;
-  readonly te_wasm_packed_apply: Call;
   readonly te_wasm_csr_workspace: Call;
   readonly te_wasm_csr: Call;
   readonly te_wasm_top_k_workspace: Call;
@@ -66,7 +67,7 @@ const MOST_SLOTS = 2 ** 31 - 8;
 const STACK_BYTES = 65536;
 const RESULT_BYTES = 16;
 export const HYPER_BYTES = HYPER_FIELDS.length * 4;
-export const NO_TABLE: TableAt = { address: 0, rows: 0, dim: 1 };
+export const NO_TABLE: TableAt = { address: 0, codec: FLOAT32, rows: 0, dim: 1 };
 export const NO_BAGS: BagsAt = { values: 0, rowSplits: 0, weights: 0, nnz: 0, batch: 0 };
 
 /** One instance of the module. It lives as long as the memory: its stack is never given back. */
@@ -135,24 +136,6 @@ export class WasmKernels {
     this.check(this.exports.te_wasm_weights_grad(...this.lookup(table, bags, options), ...tail), table, bags);
   }
 
-  /** The same over packed rows; `table` is where the words lie. */
-  packedBag(table: TableAt, storage: PackedStorage, bags: BagsAt, options: BagOptions, pooled: number): void {
-    const tail = [PACKED_STORAGES.indexOf(storage), pooled, this.result];
-    this.check(this.exports.te_wasm_packed_bag(...this.lookup(table, bags, options), ...tail), table, bags);
-  }
-
-  packedBagWeightsGrad(
-    table: TableAt,
-    storage: PackedStorage,
-    bags: BagsAt,
-    options: BagOptions,
-    gradient: number,
-    out: number,
-  ): void {
-    const tail = [PACKED_STORAGES.indexOf(storage), gradient, out, this.result];
-    this.check(this.exports.te_wasm_packed_weights_grad(...this.lookup(table, bags, options), ...tail), table, bags);
-  }
-
   applyWorkspace(optimizer: UpdateName, table: TableAt, bags: BagsAt): number {
     const index = UPDATE_NAMES.indexOf(optimizer);
     const bytes = this.exports.te_wasm_apply_workspace(index, bags.nnz, bags.batch, ...sizeOf(table));
@@ -170,37 +153,10 @@ export class WasmKernels {
     hyper: ArrayLike<number>,
     workspace: Workspace,
   ): void {
-    const tail = this.stepTail(optimizer, slots, gradient, hyper, workspace);
-    this.check(this.exports.te_wasm_apply(...this.lookup(table, bags, options), ...tail), table, bags);
-  }
-
-  /** The same on rows of float16; `table` is where the words lie. */
-  packedApply(
-    optimizer: UpdateName,
-    table: TableAt,
-    storage: PackedStorage,
-    slots: readonly number[],
-    bags: BagsAt,
-    options: BagOptions,
-    gradient: number,
-    hyper: ArrayLike<number>,
-    workspace: Workspace,
-  ): void {
-    const tail = [PACKED_STORAGES.indexOf(storage), ...this.stepTail(optimizer, slots, gradient, hyper, workspace)];
-    this.check(this.exports.te_wasm_packed_apply(...this.lookup(table, bags, options), ...tail), table, bags);
-  }
-
-  /** What steps take behind the bags. */
-  private stepTail(
-    optimizer: UpdateName,
-    slots: readonly number[],
-    gradient: number,
-    hyper: ArrayLike<number>,
-    { address, bytes }: Workspace,
-  ): number[] {
     new Float32Array(this.heap.memory.buffer, this.hyper, HYPER_FIELDS.length).set(hyper);
-    const index = UPDATE_NAMES.indexOf(optimizer);
-    return [index, ...slotArguments(slots, 0), slots.length, gradient, this.hyper, address, bytes, this.result];
+    const state = [UPDATE_NAMES.indexOf(optimizer), ...slotArguments(slots, 0), slots.length];
+    const tail = [...state, gradient, this.hyper, workspace.address, workspace.bytes, this.result];
+    this.check(this.exports.te_wasm_apply(...this.lookup(table, bags, options), ...tail), table, bags);
   }
 
   csrWorkspace(request: CsrRequest): number {
@@ -221,6 +177,7 @@ export class WasmKernels {
     this.team?.expect(bags.nnz);
     return [
       table.address,
+      codecNumber(table.codec),
       ...sizeOf(table),
       bags.values,
       bags.rowSplits,

@@ -1,6 +1,6 @@
 /** Calls of the kernels of ranking inside one memory: a record of 32-bit words for each. */
-import { PACKED_STORAGES } from '../../base/types.js';
-import type { HostTable, PackedTable } from '../kernel_set.js';
+import { codecNumber } from '../../codecs/codecs.js';
+import type { HostTable } from '../kernel_set.js';
 import { workOf, type FoldInJob, type RankingKernels, type TopKJob } from '../ranking.js';
 import { NO_BAGS, type WasmKernels } from './kernels.js';
 import { Staging, type Argument } from './staging.js';
@@ -8,18 +8,13 @@ import { Staging, type Argument } from './staging.js';
 const NO_IDS = new Int32Array(0);
 const NO_NUMBERS = new Float32Array(0);
 
-/** te_wasm_rows, but for the address. */
-function sizesOf(table: HostTable | PackedTable): number[] {
-  const storage = 'words' in table ? PACKED_STORAGES.indexOf(table.storage) : -1;
-  return [storage, table.rows, table.dim];
-}
-
-function valuesOf(table: HostTable | PackedTable): Float32Array | Int32Array {
-  return 'words' in table ? table.words : table.data;
+/** te_wasm_ranked, but for the address. */
+function sizesOf({ codec, rows, dim }: HostTable): number[] {
+  return [codecNumber(codec), rows, dim];
 }
 
 interface Call {
-  readonly table: HostTable | PackedTable;
+  readonly table: HostTable;
   /** Ids of the call, for its error. */
   readonly nnz: number;
   readonly work: number;
@@ -43,7 +38,7 @@ function runCall(kernels: WasmKernels, { table, nnz, work, args, record, workspa
     new Int32Array(heap.memory.buffer, recordAt, words.length).set(words);
     const bytes = workspace(exports, recordAt) >>> 0;
     room = heap.malloc(bytes, 'values');
-    const tableAt = { address: staging.addresses[0]!, rows: table.rows, dim: table.dim };
+    const tableAt = { address: staging.addresses[0]!, codec: table.codec, rows: table.rows, dim: table.dim };
     kernels.check(run(exports, recordAt, room, bytes), tableAt, { ...NO_BAGS, nnz });
     staging.copyBack();
   } finally {
@@ -60,7 +55,7 @@ function topK(kernels: WasmKernels, job: TopKJob): void {
     nnz: only?.values.length ?? 0,
     work: workOf(job),
     args: [
-      { array: valuesOf(table), direction: 'in' },
+      { array: table.data, direction: 'in' },
       { array: queries, direction: 'in' },
       { array: exclude?.values ?? NO_IDS, direction: 'in' },
       { array: exclude?.rowSplits ?? NO_IDS, direction: 'in' },
@@ -87,7 +82,7 @@ function foldIn(kernels: WasmKernels, { table, bags, regularization, gram, out }
     nnz: values.length,
     work: values.length * table.dim,
     args: [
-      { array: valuesOf(table), direction: 'in' },
+      { array: table.data, direction: 'in' },
       { array: values, direction: 'in' },
       { array: rowSplits, direction: 'in' },
       { array: weights ?? NO_NUMBERS, direction: 'in' },

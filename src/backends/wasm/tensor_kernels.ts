@@ -1,11 +1,13 @@
 /** The tfjs kernels of the `wasm` backend: they run on tfjs's tensors without copies. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
-import { type BagOptions, type KernelInfo, tooLarge, wordsPerRow, type PackedForm } from '../kernel_set.js';
+import { codecOf } from '../../codecs/codecs.js';
+import { FLOAT32 } from '../../codecs/float32.js';
+import { type BagOptions, type KernelInfo, tooLarge } from '../kernel_set.js';
 import { UPDATES, type UpdateName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { beforeDisposal } from '../../tfjs/disposed_backends.js';
-import { kernelTable, slotsAmong } from '../bag_tensors.js';
+import { kernelTable, slotsAmong, type RowAttributes } from '../bag_tensors.js';
 import { threadsAskedFor } from '../registry.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { checkLength, checkSplits, checkTensor } from './sizes.js';
@@ -59,9 +61,10 @@ export function addressOf(backend: WasmBackend, info: tf.TensorInfo | undefined)
   return info === undefined ? 0 : backend.dataIdMap.get(info.dataId).memoryOffset;
 }
 
-export function tableOf(backend: WasmBackend, info: tf.TensorInfo): TableAt {
-  checkTensor('table', info, 'float32', -1, -1);
-  return { address: addressOf(backend, info), rows: info.shape[0]!, dim: info.shape[1]! };
+export function tableOf(backend: WasmBackend, info: tf.TensorInfo, { storage, dim }: RowAttributes = {}): TableAt {
+  const codec = codecOf(storage);
+  checkTensor('table', info, codec.dtype, -1, dim === undefined ? -1 : codec.words(dim));
+  return { address: addressOf(backend, info), codec, rows: info.shape[0]!, dim: dim ?? info.shape[1]! };
 }
 
 export function bagsOf(backend: WasmBackend, { values, rowSplits, weights }: Inputs): BagsAt {
@@ -134,13 +137,12 @@ interface Call {
   readonly attrs: BagOptions & {
     readonly rows?: number;
     readonly hyper?: readonly number[];
-    readonly optimizer?: UpdateName;
-  } & Partial<PackedForm>;
+  } & RowAttributes;
 }
 
 function embeddingBag({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { kernels } = hostOf(backend);
-  const table = tableOf(backend, inputs['table']!);
+  const table = tableOf(backend, inputs['table']!, attrs);
   const bags = bagsOf(backend, inputs);
   const output: Output = { argument: 'table', what: 'pooled rows', shape: [bags.batch, table.dim], dtype: 'float32' };
   return filled(backend, [output], (pooled) => kernels.embeddingBag(table, bags, attrs, pooled!));
@@ -153,7 +155,7 @@ function embeddingBagGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const gradient = gradientAt(backend, inputs['gradient']!, bags, dim);
   const rows = attrs.rows!;
   if (inputs['table'] !== undefined) checkTensor('table', inputs['table'], 'float32', rows, dim);
-  const table = { address: addressOf(backend, inputs['table']), rows, dim };
+  const table = { address: addressOf(backend, inputs['table']), codec: FLOAT32, rows, dim };
   return withWorkspace(heap, kernels.gradWorkspace(table, bags), (workspace) => {
     const unique = kernels.gradGroup(table, bags, attrs, workspace);
     const outputs: Output[] = [
@@ -168,36 +170,11 @@ function embeddingBagGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
 
 function embeddingBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { kernels } = hostOf(backend);
-  const table = tableOf(backend, inputs['table']!);
+  const table = tableOf(backend, inputs['table']!, attrs);
   const bags = bagsOf(backend, inputs);
   const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
   const output: Output = { argument: 'values', what: 'gradients of weights', shape: [bags.nnz], dtype: 'float32' };
   return filled(backend, [output], (out) => kernels.weightsGrad(table, bags, attrs, gradient, out!));
-}
-
-/** The words of a packed table. */
-function packedTableOf(backend: WasmBackend, info: tf.TensorInfo, { storage, dim }: Partial<PackedForm>): TableAt {
-  checkTensor('table', info, 'int32', -1, wordsPerRow(storage!, dim!));
-  return { address: addressOf(backend, info), rows: info.shape[0]!, dim: dim! };
-}
-
-function packedBag({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
-  const { kernels } = hostOf(backend);
-  const table = packedTableOf(backend, inputs['table']!, attrs);
-  const bags = bagsOf(backend, inputs);
-  const output: Output = { argument: 'table', what: 'pooled rows', shape: [bags.batch, table.dim], dtype: 'float32' };
-  return filled(backend, [output], (pooled) => kernels.packedBag(table, attrs.storage!, bags, attrs, pooled!));
-}
-
-function packedBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
-  const { kernels } = hostOf(backend);
-  const table = packedTableOf(backend, inputs['table']!, attrs);
-  const bags = bagsOf(backend, inputs);
-  const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
-  const output: Output = { argument: 'values', what: 'gradients of weights', shape: [bags.nnz], dtype: 'float32' };
-  return filled(backend, [output], (out) =>
-    kernels.packedBagWeightsGrad(table, attrs.storage!, bags, attrs, gradient, out!),
-  );
 }
 
 /** Slots are like the table, or have one value per row, as a vector or a column. */
@@ -209,24 +186,6 @@ export function slotsAt(backend: WasmBackend, optimizer: UpdateName, inputs: Inp
   });
 }
 
-/** A step of rows of float16. */
-function packedApply({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
-  const { heap, kernels } = hostOf(backend);
-  const optimizer = attrs.optimizer!;
-  const table = packedTableOf(backend, inputs['table']!, attrs);
-  const bags = bagsOf(backend, inputs);
-  const slots = slotsAt(backend, optimizer, inputs, table);
-  const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
-  checkLength('hyper', attrs.hyper!.length, HYPER_FIELDS.length);
-  withWorkspace(heap, kernels.applyWorkspace(optimizer, table, bags), (workspace) =>
-    kernels.packedApply(
-      ...([optimizer, table, attrs.storage!, slots, bags, attrs, gradient, attrs.hyper!, workspace] as const),
-    ),
-  );
-  for (const info of writtenInputs(optimizer, inputs)) forgetPacked(backend, info);
-  return [];
-}
-
 /** Table and slots. */
 function writtenInputs(optimizer: UpdateName, inputs: Inputs): tf.TensorInfo[] {
   return [inputs['table']!, ...slotsAmong(optimizer, inputs)];
@@ -235,7 +194,7 @@ function writtenInputs(optimizer: UpdateName, inputs: Inputs): tf.TensorInfo[] {
 function sparseApply(optimizer: UpdateName, { inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { heap, kernels } = hostOf(backend);
   const written = writtenInputs(optimizer, inputs);
-  const table = tableOf(backend, written[0]!);
+  const table = tableOf(backend, written[0]!, attrs);
   const bags = bagsOf(backend, inputs);
   const slots = slotsAt(backend, optimizer, inputs, table);
   const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
@@ -266,8 +225,5 @@ export const KERNEL_FUNCTIONS = kernelTable<Call>({
   embeddingBag,
   embeddingBagGrad,
   embeddingBagWeightsGrad,
-  packedBag,
-  packedBagWeightsGrad,
-  packedApply,
   sparseApply,
 });

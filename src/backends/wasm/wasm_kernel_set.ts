@@ -6,14 +6,10 @@ import {
   type HostLookup,
   type HostStep,
   type HostTable,
-  isOfFloats,
-  type OfFloats,
   type KernelInfo,
   type KernelSet,
   type RowGradients,
   newFloats,
-  wordsPerRow,
-  type PackedTable,
 } from '../kernel_set.js';
 import type { ModelKernels } from '../model_kernels.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
@@ -84,21 +80,19 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
   }
 
   lookUp(lookups: readonly HostLookup[]): void {
-    const plain = lookups.filter(isOfFloats);
-    if (plain.length > 1) this.lookUpTogether(plain);
-    for (const lookup of lookups) if (plain.length < 2 || 'words' in lookup.table) this.lookUpOne(lookup);
+    if (lookups.length > 1) this.lookUpTogether(lookups);
+    else for (const lookup of lookups) this.lookUpOne(lookup);
   }
 
   private lookUpOne({ table, bags, options, pooled }: HostLookup): void {
     checkLength('pooled', pooled.length, pooledLength(bags, table));
     const request: Request = { table, direction: 'in', bags, others: [{ array: pooled, direction: 'out' }] };
     this.call(request, (kernels, { tableAt, bagsAt, others: [at] }) => {
-      if ('words' in table) kernels.packedBag(tableAt, table.storage, bagsAt, options, at!);
-      else kernels.embeddingBag(tableAt, bagsAt, options, at!);
+      kernels.embeddingBag(tableAt, bagsAt, options, at!);
     });
   }
 
-  private lookUpTogether(lookups: readonly (HostLookup & OfFloats)[]): void {
+  private lookUpTogether(lookups: readonly HostLookup[]): void {
     const args = lookups.map(({ table, bags, pooled }): Argument[] => {
       checkLength('pooled', pooled.length, pooledLength(bags, table));
       return [...argumentsOf(table, 'in', bags), { array: pooled, direction: 'out' }];
@@ -111,7 +105,12 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
     });
   }
 
-  rowGradients(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
+  rowGradients(
+    gradient: Float32Array,
+    bags: HostBags,
+    table: HostTable<Float32Array>,
+    options: BagOptions,
+  ): RowGradients {
     checkLength('gradient', gradient.length, pooledLength(bags, table));
     const request: Request = {
       table,
@@ -140,7 +139,7 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
   }
 
   weightsGradient(
-    table: HostTable | PackedTable,
+    table: HostTable,
     gradient: Float32Array,
     bags: HostBags,
     options: BagOptions,
@@ -153,19 +152,17 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
       { array: out, direction: 'out' },
     ];
     this.call({ table, direction: 'in', bags, others }, (kernels, { tableAt, bagsAt, others: [from, to] }) => {
-      if ('words' in table) kernels.packedBagWeightsGrad(tableAt, table.storage, bagsAt, options, from!, to!);
-      else kernels.weightsGrad(tableAt, bagsAt, options, from!, to!);
+      kernels.weightsGrad(tableAt, bagsAt, options, from!, to!);
     });
   }
 
   step(optimizer: UpdateName, steps: readonly HostStep[]): void {
-    const plain = steps.filter(isOfFloats);
-    const areTogether = plain.length > 1 || plain.some(({ useStarts }) => useStarts !== null);
-    if (areTogether) this.stepTogether(optimizer, plain);
-    for (const step of steps) if (!areTogether || 'words' in step.table) this.stepOne(optimizer, step);
+    const areTogether = steps.length > 1 || steps.some(({ useStarts }) => useStarts !== null);
+    if (areTogether) this.stepTogether(optimizer, steps);
+    else for (const step of steps) this.stepOne(optimizer, step);
   }
 
-  private stepTogether(optimizer: UpdateName, steps: readonly (HostStep & OfFloats)[]): void {
+  private stepTogether(optimizer: UpdateName, steps: readonly HostStep[]): void {
     const args = steps.map((step): Argument[] => {
       const { table, bags, others } = stepRequest(optimizer, step);
       const useStarts: Argument = { array: step.useStarts ?? NO_STARTS, direction: 'in' };
@@ -182,12 +179,10 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
   }
 
   private stepOne(optimizer: UpdateName, step: HostStep): void {
-    const { table, options, hyper } = step;
+    const { options, hyper } = step;
     this.call(stepRequest(optimizer, step), (kernels, { tableAt, bagsAt, others, workspace }) => {
       const [gradientAt, ...slotsAt] = others;
-      const tail = [slotsAt, bagsAt, options, gradientAt!, hyper, workspace] as const;
-      if ('words' in table) kernels.packedApply(optimizer, tableAt, table.storage, ...tail);
-      else kernels.apply(optimizer, tableAt, ...tail);
+      kernels.apply(optimizer, tableAt, slotsAt, bagsAt, options, gradientAt!, hyper, workspace);
     });
   }
 
@@ -235,13 +230,13 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
   /** Runs a kernel with everything that it takes placed in the memory. */
   private call<T>(request: Request, run: (kernels: WasmKernels, placed: Placed) => T): T {
     const { table, direction, bags, others, workspaceBytes } = request;
-    const { rows, dim } = table;
+    const { codec, rows, dim } = table;
     const sizes = sizesOf(bags);
     const nowhere = { values: 0, rowSplits: 0, weights: 0 };
     const given = argumentsOf(table, direction, bags);
     const kernels = this.kernels();
     kernels.team?.wakeWorkers(sizes.nnz);
-    const bytes = workspaceBytes?.(kernels, { address: 0, rows, dim }, { ...nowhere, ...sizes }) ?? 0;
+    const bytes = workspaceBytes?.(kernels, { address: 0, codec, rows, dim }, { ...nowhere, ...sizes }) ?? 0;
     const staging = new Staging(this.ownHeap, [...given, ...others], bytes);
     try {
       const placed = placedAt(staging.addresses, { table, bags });
@@ -258,7 +253,7 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
   /** Runs a kernel on many tables; `args`: what each takes, its table and its bags first. */
   private callTogether(
     args: readonly (readonly Argument[])[],
-    tables: readonly (OfFloats & { readonly bags: HostBags })[],
+    tables: readonly Pick<HostLookup, 'table' | 'bags'>[],
     run: (kernels: WasmKernels, places: readonly PlacedTable[]) => void,
   ): void {
     const kernels = this.kernels();
@@ -308,13 +303,15 @@ function sizesOf({ values, rowSplits }: HostBags): Pick<BagsAt, 'nnz' | 'batch'>
 }
 
 /** What every kernel takes: the table and the bags, with the lengths that they must have. */
-function argumentsOf(table: HostTable | PackedTable, direction: Request['direction'], bags: HostBags): Argument[] {
-  const values = 'words' in table ? table.words : table.data;
-  const perRow = 'words' in table ? wordsPerRow(table.storage, table.dim) : table.dim;
-  if (direction !== 'unread') checkLength('table', values.length, table.rows * perRow);
+function argumentsOf(
+  { codec, data, rows, dim }: HostTable,
+  direction: Request['direction'],
+  bags: HostBags,
+): Argument[] {
+  if (direction !== 'unread') checkLength('table', data.length, rows * codec.words(dim));
   if (bags.weights !== null) checkLength('weights', bags.weights.length, bags.values.length);
   return [
-    { array: direction === 'unread' ? NONE : values, direction: direction === 'inout' ? 'inout' : 'in' },
+    { array: direction === 'unread' ? NONE : data, direction: direction === 'inout' ? 'inout' : 'in' },
     { array: bags.values, direction: 'in' },
     { array: bags.rowSplits, direction: 'in' },
     { array: bags.weights ?? NONE, direction: 'in' },
@@ -330,10 +327,10 @@ interface PlacedTable {
 
 function placedAt(
   [address, values, rowSplits, weights, ...others]: readonly number[],
-  { table, bags }: { readonly table: { readonly rows: number; readonly dim: number }; readonly bags: HostBags },
+  { table, bags }: Pick<HostLookup, 'table' | 'bags'>,
 ): PlacedTable {
   return {
-    table: { address: address!, rows: table.rows, dim: table.dim },
+    table: { address: address!, codec: table.codec, rows: table.rows, dim: table.dim },
     bags: {
       values: values!,
       rowSplits: rowSplits!,
@@ -362,7 +359,7 @@ function stepRequest(optimizer: UpdateName, { table, slots, gradient, bags, hype
 
 /** What one call takes. */
 interface Request {
-  readonly table: HostTable | PackedTable;
+  readonly table: HostTable;
   readonly direction: 'in' | 'inout' | 'unread';
   readonly bags: HostBags;
   readonly others: readonly Argument[];

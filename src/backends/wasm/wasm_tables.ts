@@ -1,6 +1,7 @@
 /** What the backend `wasm` does for tables: the C core runs on the tensors of tfjs where they lie. */
 import * as tf from '@tensorflow/tfjs';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
+import { rowAttributes } from '../bag_tensors.js';
 import type { Backend, LookedUp, Lookup, Tables } from '../contract.js';
 import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
 import type { HostBags } from '../kernel_set.js';
@@ -31,11 +32,11 @@ function idsAt(backend: WasmBackend, { values, rowSplits, weights }: Lookup['bag
   return bagsOf(backend, { values, rowSplits, weights: weights ?? undefined });
 }
 
-/** The pooled rows of lookups of float32 rows, in one call. */
+/** The pooled rows of lookups, in one call. */
 function lookUpTogether(lookups: readonly Lookup[]): LookedUp[] {
   const backend = wasm();
   const placed = lookups.map(({ table, bags, options }) => {
-    return { table: tableOf(backend, table), bags: idsAt(backend, bags), options };
+    return { table: tableOf(backend, table, rowAttributes(table)), bags: idsAt(backend, bags), options };
   });
   const outputs = placed.map(({ table, bags }): Output => {
     return { argument: 'table', what: 'pooled rows', shape: [bags.batch, table.dim], dtype: 'float32' };
@@ -148,13 +149,13 @@ function stepGroup(updates: readonly JoinedUpdate[]): void {
   else stepByKernel({ ...only!, entries: [apart(written, only!.entries[0]!)] });
 }
 
-/** Steps tables of float32 in one call. */
+/** Steps tables in one call. */
 function stepTogether(backend: WasmBackend, updates: readonly JoinedUpdate[], written: ReadonlySet<tf.DataId>): void {
   const { heap, kernels } = hostOf(backend);
   const uses = new Uses();
   const found = updates.map(({ optimizer, table, slots, entries, options, hyper }) => {
     checkLength('hyper', hyper.length, HYPER_FIELDS.length);
-    const tableAt = tableOf(backend, table);
+    const tableAt = tableOf(backend, table, rowAttributes(table));
     const inputs = Object.fromEntries(slots.map((slot, i) => [`slot${i}`, slot]));
     const ofTable: StepOfTable = {
       table: tableAt,

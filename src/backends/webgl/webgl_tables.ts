@@ -13,8 +13,8 @@ import { checkNotLost } from '../../ids/lost_arrays.js';
 import { hostKernels } from '../cpu/host_kernels.js';
 import type { HostMemory } from '../cpu/host_memory.js';
 import { HostTables } from '../cpu/host_tables.js';
-import { asWords, type CpuBackend, OwnedTables } from '../cpu/owned_tables.js';
-import { newFloats, packedForm } from '../kernel_set.js';
+import { type CpuBackend, OwnedTables } from '../cpu/owned_tables.js';
+import { isPlain, newFloats } from '../kernel_set.js';
 import { kernelSet } from '../registry.js';
 import { widthOf } from '../written_table.js';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
@@ -125,27 +125,23 @@ export function keepTablesOnHost(backend: tf.KernelBackend): void {
 /** A part of a table, or of a slot, from where it lies; null for other tensors, which are left to stock ops. */
 function partOfTable({ inputs, attrs }: Parameters<tf.KernelFunc>[0]): tf.TensorInfo | null {
   const x = inputs['x'] as tf.Tensor;
-  const isPacked = packedForm(x) !== undefined;
-  if (x.rank > 2 || (!isPacked && !isOwned(x.dataId))) return null;
+  if (x.rank > 2 || (isPlain(x) && !isOwned(x.dataId))) return null;
   const { begin, size } = attrs as unknown as { begin: number | number[]; size?: number | number[] };
   const [starts, counts] = tf.slice_util.parseSliceParams(x, begin, size ?? -1) as [number[], number[]];
   tf.slice_util.assertParamsValid(x, starts, counts);
   const [firstRow, rows, columns] = [starts[0]!, counts[0]!, widthOf(x.shape)];
   const [first, width] = [starts[1] ?? 0, counts[1] ?? 1];
-  const owned = MEMORY.owned(x);
-  const cut = <T extends Float32Array | Int32Array>(from: T, into: T): T => {
-    if (width === columns) into.set(from.subarray(firstRow * columns, (firstRow + rows) * columns));
-    else {
-      for (let row = 0; row < rows; row++) {
-        const at = (firstRow + row) * columns + first;
-        into.set(from.subarray(at, at + width), row * width);
-      }
+  const floats = newFloats('begin', 'values', counts);
+  const from = MEMORY.owned(x).read(x, kernelSet());
+  const into = from instanceof Int32Array ? new Int32Array(floats.buffer) : floats;
+  if (width === columns) into.set(from.subarray(firstRow * columns, (firstRow + rows) * columns));
+  else {
+    for (let row = 0; row < rows; row++) {
+      const at = (firstRow + row) * columns + first;
+      into.set(from.subarray(at, at + width), row * width);
     }
-    return into;
-  };
-  const values = newFloats('begin', 'values', counts);
-  if (!isPacked) return webgl().makeTensorInfo(counts, 'float32', cut(owned.read(x.dataId, kernelSet()), values));
-  return webgl().makeTensorInfo(counts, 'int32', cut(owned.readWords(x.dataId, kernelSet()), asWords(values)));
+  }
+  return webgl().makeTensorInfo(counts, x.dtype, into);
 }
 
 /** Has tfjs take parts of tables, to save and to show them, without bringing a table to the GPU. May be called again. */

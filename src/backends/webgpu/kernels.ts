@@ -5,8 +5,9 @@ import type { UpdateName } from '../../rules/rules.js';
 import { HostCopies } from '../../tfjs/webgpu/host_copies.js';
 import { checkVersion, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
 import { faultsOf } from '../../tfjs/webgpu/faults.js';
-import { kernelTable, slotsAmong } from '../bag_tensors.js';
-import type { BagOptions, PackedForm } from '../kernel_set.js';
+import { codecOf } from '../../codecs/codecs.js';
+import { kernelTable, slotsAmong, type RowAttributes } from '../bag_tensors.js';
+import type { BagOptions } from '../kernel_set.js';
 import { checkLength } from '../wasm/sizes.js';
 import { checkKnownIds, groupsOf, knownIds, uploadedPlan } from './groups.js';
 import { checkIds, groupOnHost } from './host_groups.js';
@@ -25,8 +26,7 @@ interface Call {
   readonly attrs: BagOptions & {
     readonly rows?: number;
     readonly hyper?: readonly number[];
-    readonly optimizer?: UpdateName;
-  } & Partial<PackedForm>;
+  } & RowAttributes;
 }
 
 /** Watches the backend from the first call on, and throws what the GPU said since the last one. */
@@ -38,7 +38,7 @@ export function checkBackend(backend: WebgpuBackend, version: string): void {
 
 function tableOf({ inputs, attrs }: Call): TableAt {
   const tensor = inputs['table']!;
-  return { tensor, storage: attrs.storage ?? 'float32', dim: attrs.dim ?? tensor.shape[1]! };
+  return { tensor, codec: codecOf(attrs.storage), dim: attrs.dim ?? tensor.shape[1]! };
 }
 
 function bagsOf({ inputs }: Call): Bags {
@@ -113,9 +113,6 @@ export function kernelFunctions(): Readonly<Record<string, tf.KernelFunc>> {
     embeddingBag,
     embeddingBagGrad,
     embeddingBagWeightsGrad,
-    packedBag: embeddingBag,
-    packedBagWeightsGrad: embeddingBagWeightsGrad,
-    packedApply: (call) => sparseApply(call.attrs.optimizer!, call),
     sparseApply,
   });
 }

@@ -6,7 +6,8 @@ import { occurrencesOf } from './occurrences.js';
 import { sizeOf, tableInts, type Bags, type TableAt } from './operands.js';
 import { forEachPart } from './parts.js';
 import { runProgram, withScratch, type Scratch } from './programs.js';
-import { bagText, ROW_NORM, ROW_OF, valueText } from './shader_text.js';
+import { bagText, ROW_NORM, ROW_OF } from './shader_text.js';
+import { valueText } from './codec_text.js';
 
 const zeros = (backend: WebgpuBackend, shape: number[]): tf.TensorInfo =>
   backend.makeTensorInfo(shape, 'float32', new Float32Array(shape.reduce((product, each) => product * each, 1)));
@@ -23,12 +24,12 @@ function scalesOf(
   const scales = scratch.make(nnz, 'float32');
   forEachPart(backend, [table.tensor], (part) => {
     const program = {
-      name: `scales_${table.storage}`,
+      name: `scales_${table.codec.name}`,
       inputs: { table: part.tensors[0]!, values: bags.values },
       ints: { ...tableInts(table, part), nnz },
       floats: { maxNorm },
       threads: nnz,
-      code: `${valueText(table.storage, 'table')}${ROW_NORM}${ROW_OF}
+      code: `${valueText(table.codec, 'table')}${ROW_NORM}${ROW_OF}
         fn run(index : i32) {
           if (index >= uniforms.nnz) { return; }
           let row = rowOf(values[index]);
@@ -45,7 +46,7 @@ function scalesOf(
 /** Pooled rows [batch, dim], a new tensor. */
 export function pooledRows(backend: WebgpuBackend, table: TableAt, bags: Bags, options: BagOptions): tf.TensorInfo {
   const { nnz, batch } = sizeOf(bags);
-  const { dim, storage } = table;
+  const { dim, codec } = table;
   if (nnz === 0 || batch * dim === 0 || table.tensor.shape[0] === 0) return zeros(backend, [batch, dim]);
   const pooled = backend.makeTensorInfo([batch, dim], 'float32');
   const { weights } = bags;
@@ -60,11 +61,11 @@ export function pooledRows(backend: WebgpuBackend, table: TableAt, bags: Bags, o
     forEachPart(backend, [table.tensor], (part, index) => {
       const isFirst = index === 0;
       const program = {
-        name: `bag_${storage}_${key}${isLimited ? '_limited' : ''}${isFirst ? '' : '_more'}`,
+        name: `bag_${codec.name}_${key}${isLimited ? '_limited' : ''}${isFirst ? '' : '_more'}`,
         inputs: { table: part.tensors[0]!, values: bags.values, rowSplits: bags.rowSplits, ...factors },
         ints: { ...tableInts(table, part), batch },
         threads: batch * dim,
-        code: `${text}${valueText(storage, 'table')}${ROW_OF}
+        code: `${text}${valueText(codec, 'table')}${ROW_OF}
           fn run(index : i32) {
             let bag = index / uniforms.dim;
             if (bag >= uniforms.batch) { return; }
@@ -101,7 +102,7 @@ export function weightsGradient(
   options: BagOptions,
 ): tf.TensorInfo {
   const { nnz, batch } = sizeOf(bags);
-  const { storage, dim } = table;
+  const { codec, dim } = table;
   if (nnz === 0 || dim === 0 || table.tensor.shape[0] === 0) return zeros(backend, [nnz]);
   const { weights, rowSplits, values } = bags;
   const { key, text } = bagText(options, true);
@@ -114,12 +115,12 @@ export function weightsGradient(
       const isFirst = index === 0;
       const scale = `let norm = rowNorm(row); if (norm > uniforms.maxNorm) { dot *= uniforms.maxNorm / norm; }`;
       const program = {
-        name: `dots_${storage}${isLimited ? '_limited' : ''}${isFirst ? '' : '_more'}`,
+        name: `dots_${codec.name}${isLimited ? '_limited' : ''}${isFirst ? '' : '_more'}`,
         inputs: { table: part.tensors[0]!, values, gradient, occurrences },
         ints: { ...tableInts(table, part), nnz },
         floats: { maxNorm: options.maxNorm },
         threads: nnz,
-        code: `${valueText(storage, 'table')}${ROW_NORM}${ROW_OF}
+        code: `${valueText(codec, 'table')}${ROW_NORM}${ROW_OF}
           fn run(index : i32) {
             if (index >= uniforms.nnz) { return; }
             let row = rowOf(values[index]);

@@ -1,12 +1,12 @@
 /** What kernels are given: tables and ids as tensors. */
 import type * as tf from '@tensorflow/tfjs';
-import type { TableStorage } from './shader_text.js';
+import type { Codec } from '../../codecs/codec.js';
 
 /** A table as kernels get it. */
 export interface TableAt {
-  /** [rows, dim] float32, or [rows, words] int32. */
+  /** [rows, words]. */
   readonly tensor: tf.TensorInfo;
-  readonly storage: TableStorage;
+  readonly codec: Codec;
   readonly dim: number;
 }
 

@@ -7,7 +7,8 @@ import { occurrencesOf } from './occurrences.js';
 import { sizeOf, tableInts, type Bags, type TableAt } from './operands.js';
 import { forEachPart } from './parts.js';
 import { runProgram, type Scratch } from './programs.js';
-import { ROW_NORM, ROW_OF, valueText } from './shader_text.js';
+import { ROW_NORM, ROW_OF } from './shader_text.js';
+import { valueText } from './codec_text.js';
 
 /** One use of a table. */
 export interface GradientUse {
@@ -69,12 +70,12 @@ function addUse(
 function throughNorm(backend: WebgpuBackend, { sums, groups }: Target, table: TableAt, maxNorm: number): void {
   forEachPart(backend, [table.tensor], (part) => {
     const program = {
-      name: `throughNorm_${table.storage}`,
+      name: `throughNorm_${table.codec.name}`,
       inputs: { plan: groups.plan, table: part.tensors[0]! },
       ints: { ...tableInts(table, part), count: groups.count },
       floats: { maxNorm },
       threads: groups.count,
-      code: `${valueText(table.storage, 'table')}${ROW_NORM}${ROW_OF}
+      code: `${valueText(table.codec, 'table')}${ROW_NORM}${ROW_OF}
         fn run(k : i32) {
           if (k >= uniforms.count) { return; }
           let row = rowOf(plan[k]);

@@ -1,8 +1,6 @@
 /** Pieces of WGSL that several shaders use. */
-import type { Combiner, PackedStorage } from '../../base/types.js';
+import type { Combiner } from '../../base/types.js';
 import type { BagOptions } from '../kernel_set.js';
-
-export type TableStorage = 'float32' | PackedStorage;
 
 /** a / b, and 0 where b is 0. */
 const QUOTIENT = `
@@ -29,22 +27,6 @@ export function bagText(
   isWeighted: boolean,
 ): { key: string; text: string } {
   return { key: `${combiner}${isWeighted ? 'Weighted' : ''}`, text: QUOTIENT + divisor(combiner, isWeighted) };
-}
-
-/** `valueAt(row, column)` of a table of this storage, which is bound as `name`. */
-export function valueText(storage: TableStorage, name: string): string {
-  const body = {
-    float32: `return ${name}[row * uniforms.dim + c];`,
-    float16: `
-      let pair = unpack2x16float(bitcast<u32>(${name}[row * uniforms.words + c / 2]));
-      return select(pair.x, pair.y, (c & 1) == 1);`,
-    int8: `
-      let first = row * uniforms.words;
-      let tail = first + (uniforms.dim + 3) / 4;
-      let code = (bitcast<u32>(${name}[first + c / 4]) >> u32(8 * (c & 3))) & 255u;
-      return bitcast<f32>(${name}[tail]) * f32(code) + bitcast<f32>(${name}[tail + 1]);`,
-  }[storage];
-  return `fn valueAt(row : i32, c : i32) -> f32 {${body}}\n`;
 }
 
 /** `rowNorm(row)`. */

@@ -1,13 +1,15 @@
-/** The shaders of a step: what one thread does to a number of a row, or to two in a word of float16. */
+/** The shaders of a step: what one thread does to a number of a row, or to all in a word of it. */
+import type { Codec } from '../../codecs/codec.js';
 import { HYPER_FIELDS, type Hyper } from '../../rules/hyper.js';
 import { SLOT_NAMES, UPDATES, type UpdateName } from '../../rules/rules.js';
 import { POWER, updateText } from './row_updates.js';
-import { QUOTIENT, ROW_OF, valueText } from './shader_text.js';
+import { codecText, valueText } from './codec_text.js';
+import { QUOTIENT, ROW_OF } from './shader_text.js';
 
 /** What a step is made of: each is a shader of its own. */
 export interface StepForm {
   readonly optimizer: UpdateName;
-  readonly storage: 'float32' | 'float16';
+  readonly codec: Codec;
   readonly hyper: Hyper;
 }
 
@@ -93,98 +95,22 @@ fn updated(row : i32, c : i32, g : f32) -> f32 {
 `;
 }
 
-/** Threefry-2x32 as in `counter_random`, and rounding as in `packed/rounding`, in WGSL. */
-const ROUNDING = `
-fn mixed(x : vec2<u32>, by : u32) -> vec2<u32> {
-  let a = x.x + x.y;
-  return vec2<u32>(a, ((x.y << by) | (x.y >> (32u - by))) ^ a);
-}
-fn fourRounds(x : vec2<u32>, r : vec4<u32>) -> vec2<u32> {
-  return mixed(mixed(mixed(mixed(x, r.x), r.y), r.z), r.w);
-}
-/** The random words of two columns. */
-fn randomWords(row : i32, pair : i32) -> vec2<u32> {
-  let k0 = bitcast<u32>(uniforms.key0);
-  let k1 = bitcast<u32>(uniforms.key1);
-  let k2 = k0 ^ k1 ^ 0x1bd11bdau;
-  let even = vec4<u32>(13u, 15u, 26u, 6u);
-  let odd = vec4<u32>(17u, 29u, 16u, 24u);
-  var x = vec2<u32>(bitcast<u32>(row) + k0, bitcast<u32>(pair) + k1);
-  x = fourRounds(x, even) + vec2<u32>(k1, k2 + 1u);
-  x = fourRounds(x, odd) + vec2<u32>(k2, k0 + 2u);
-  x = fourRounds(x, even) + vec2<u32>(k0, k1 + 3u);
-  x = fourRounds(x, odd) + vec2<u32>(k1, k2 + 4u);
-  return fourRounds(x, even) + vec2<u32>(k2, k0 + 5u);
-}
-/** A float32 as the bits of a half, up or down by chance. */
-fn rounded(value : f32, random : u32) -> u32 {
-  let bits = bitcast<u32>(value);
-  let sign = (bits >> 16u) & 0x8000u;
-  let size = bits & 0x7fffffffu;
-  if (size > 0x7f800000u) { return 0x7e00u; }
-  if (size == 0x7f800000u) { return sign | 0x7c00u; }
-  if (size >= 0x477fe000u) { return sign | 0x7bffu; }
-  if (size >= 0x38800000u) {
-    // What float32 has more of the fraction decides: 13 bits.
-    let above = (size & 0x1fffu) + (random >> 19u);
-    return sign | ((((size >> 13u) - (112u << 10u))) + select(0u, 1u, above >= 0x2000u));
-  }
-  // Below 2^-14 halves are 2^-24 apart, and 21 bits decide. A float32 is its fraction times a power of two.
-  let exponent = size >> 23u;
-  if (exponent == 0u) { return sign; }
-  let fraction = (size & 0x7fffffu) | 0x800000u;
-  let shift = 126u - exponent;
-  var below = 0u;
-  var share = 0u;
-  if (shift < 24u) {
-    below = fraction >> shift;
-    share = fraction & ((1u << shift) - 1u);
-  } else {
-    share = fraction;
-  }
-  if (shift > 21u) {
-    let less = shift - 21u;
-    share = select(0u, share >> less, less < 24u);
-  } else {
-    share = share << (21u - shift);
-  }
-  let above = share + (random >> 11u);
-  return sign | (below + select(0u, 1u, above >= (1u << 21u)));
-}
-/** The word of two columns. */
-fn packedWord(row : i32, pair : i32, a : f32, b : f32) -> i32 {
-  let random = randomWords(uniforms.firstRow + row, pair);
-  return bitcast<i32>(rounded(a, random.x) | (rounded(b, random.y) << 16u));
-}
-`;
-
 /** Numbers of the rounding key as uniforms. */
 export function keyInts(hyper: Hyper): Record<string, number> {
   const { roundingKey0, roundingKey1, roundingKey2, roundingKey3 } = hyper;
   return { key0: roundingKey0 | (roundingKey1 << 16), key1: roundingKey2 | (roundingKey3 << 16) };
 }
 
-/** Writes what `value(column)` gives, one column or the two of a word; `cell` counts columns, or words. */
-function storeText(storage: StepForm['storage'], value: (column: string) => string): string {
-  if (storage === 'float32') return `result[row * uniforms.dim + cell] = ${value('cell')};`;
-  return `
-    let a = ${value('(2 * cell)')};
-    var b = 0.0;
-    if (2 * cell + 1 < uniforms.dim) { b = ${value('(2 * cell + 1)')}; }
-    result[row * uniforms.words + cell] = packedWord(row, cell, a, b);`;
-}
-
-const roundingText = (storage: StepForm['storage']): string => (storage === 'float16' ? ROUNDING : '');
-
 /** Steps the touched rows; `sums` are their gradients. Into the table, or into `sums` where rows are constrained after. */
 export function touchedText(form: StepForm, isConstrained: boolean): string {
-  const { storage, hyper } = form;
+  const { codec, hyper } = form;
+  const text = codecText(codec);
   const sums = isConstrained ? 'result' : 'sums';
   const value = (c: string): string => `limited(updated(row, ${c}, clipped(${sums}[k * uniforms.dim + ${c}])))`;
   // A row that is constrained is written column by column into the sums.
-  const store = isConstrained ? `result[k * uniforms.dim + cell] = ${value('cell')};` : storeText(storage, value);
-  return `${QUOTIENT}${POWER}${ROW_OF}${valueText(storage, isConstrained ? 'table' : 'result')}
-    ${clippedText(hyper)}${limitedText(hyper)}${updatedText(form, 'weightDecay')}${isConstrained ? '' : roundingText(storage)}
+  const store = isConstrained ? `result[k * uniforms.dim + cell] = ${value('cell')};` : text.store(value);
+  return `${QUOTIENT}${POWER}${ROW_OF}${valueText(codec, isConstrained ? 'table' : 'result')}
+    ${clippedText(hyper)}${limitedText(hyper)}${updatedText(form, 'weightDecay')}${isConstrained ? '' : text.helpers}
     fn run(index : i32) {
       let k = index / uniforms.cells;
       if (k >= uniforms.count) { return; }
@@ -216,9 +142,10 @@ const UNLESS_IDLE = 'if (row >= uniforms.rows || isTouched(uniforms.firstRow + r
  * Writes rows that were stepped into `sums`, their norms within the limits. `idle`: those without ids, each of which has a
  * place in `sums`.
  */
-export function constrainedText(storage: StepForm['storage'], rows: 'touched' | 'idle'): string {
+export function constrainedText(codec: Codec, rows: 'touched' | 'idle'): string {
+  const { store, helpers } = codecText(codec);
   const ofTouched = 'if (k >= uniforms.count) { return; } let row = rowOf(plan[k]); if (row < 0) { return; }';
-  return `${rows === 'touched' ? ROW_OF : IS_TOUCHED}${roundingText(storage)}
+  return `${rows === 'touched' ? ROW_OF : IS_TOUCHED}${helpers}
     fn run(k : i32) {
       ${rows === 'touched' ? ofTouched : `let row = k; ${UNLESS_IDLE}`}
       let first = k * uniforms.dim;
@@ -231,19 +158,20 @@ export function constrainedText(storage: StepForm['storage'], rows: 'touched' | 
       let desired = uniforms.constraintRate * limit + (1.0 - uniforms.constraintRate) * norm;
       let scale = desired / (1e-7 + norm);
       for (var cell = 0; cell < uniforms.cells; cell++) {
-        ${storeText(storage, (c) => `(sums[first + ${c}] * scale)`)}
+        ${store((c) => `(sums[first + ${c}] * scale)`)}
       }
     }`;
 }
 
 /** Steps the rows that are not touched with a gradient of zero, where that moves them; into another buffer where they are constrained after. */
 export function idleText(form: StepForm, isConstrained: boolean): string {
-  const { storage, hyper } = form;
+  const { codec, hyper } = form;
+  const text = codecText(codec);
   const isMoved = UPDATES[form.optimizer].movesIdleRows === true;
   const value = (c: string): string => `limited(${isMoved ? `updated(row, ${c}, 0.0)` : `valueAt(row, ${c})`})`;
-  const store = isConstrained ? `result[index] = ${value('cell')};` : storeText(storage, value);
-  return `${QUOTIENT}${POWER}${IS_TOUCHED}${valueText(storage, isConstrained ? 'table' : 'result')}
-    ${limitedText(hyper)}${isMoved ? updatedText(form, 'idleDecay') : ''}${isConstrained ? '' : roundingText(storage)}
+  const store = isConstrained ? `result[index] = ${value('cell')};` : text.store(value);
+  return `${QUOTIENT}${POWER}${IS_TOUCHED}${valueText(codec, isConstrained ? 'table' : 'result')}
+    ${limitedText(hyper)}${isMoved ? updatedText(form, 'idleDecay') : ''}${isConstrained ? '' : text.helpers}
     fn run(index : i32) {
       let row = index / uniforms.cells;
       ${UNLESS_IDLE}

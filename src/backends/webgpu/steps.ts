@@ -3,7 +3,6 @@ import type * as tf from '@tensorflow/tfjs';
 import { unpackHyper, type Hyper } from '../../rules/hyper.js';
 import { stepsIdleRows, UPDATES, type UpdateName } from '../../rules/rules.js';
 import type { WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
-import { wordsPerRow } from '../kernel_set.js';
 import type { Groups } from './groups.js';
 import { tableInts, type TableAt } from './operands.js';
 import { forEachPart, type Part } from './parts.js';
@@ -39,7 +38,7 @@ interface Stepping {
   readonly slots: readonly tf.TensorInfo[];
   readonly groups: Groups;
   readonly sums: tf.TensorInfo;
-  /** Columns of a row, or words of packed ones. */
+  /** Words of a row. */
   readonly cells: number;
 }
 
@@ -105,7 +104,7 @@ function slotInputs({ form }: Stepping, part: Part): Record<string, tf.TensorInf
 
 /** What tells the shaders of a step apart. */
 function nameOf({ form }: Stepping, what: string): string {
-  return `${what}_${form.optimizer}_${form.storage}_${limitsKey(form.hyper)}`;
+  return `${what}_${form.optimizer}_${form.codec.name}_${limitsKey(form.hyper)}`;
 }
 
 function stepTouched(stepping: Stepping, part: Part): void {
@@ -146,12 +145,12 @@ function stepTouched(stepping: Stepping, part: Part): void {
 function constrain(stepping: Stepping, part: Part, sums: tf.TensorInfo, rows: 'touched' | 'idle'): void {
   const { backend, form, groups } = stepping;
   const program = {
-    name: `constrained_${rows}_${form.storage}`,
+    name: `constrained_${rows}_${form.codec.name}`,
     inputs: { plan: groups.plan, sums },
     ints: partInts(stepping, part),
     floats: hyperFloats(form.hyper),
     threads: rows === 'touched' ? groups.count : part.rows,
-    code: constrainedText(form.storage, rows),
+    code: constrainedText(form.codec, rows),
   };
   runProgram(backend, program, part.tensors[0]!);
 }
@@ -182,7 +181,6 @@ export function stepTable(backend: WebgpuBackend, scratch: Scratch, step: Step):
   const { dim } = table;
   const hyper: Hyper = unpackHyper(step.hyper);
   if (dim === 0 || table.tensor.shape[0] === 0) return;
-  const storage = table.storage as StepForm['storage'];
   const length = groups.count * dim;
   const sums = scratch.make(length, 'float32');
   const isTouched = groups.count > 0;
@@ -190,8 +188,9 @@ export function stepTable(backend: WebgpuBackend, scratch: Scratch, step: Step):
     sumRows(backend, scratch, { sums, groups, dim }, uses, table);
     if (hyper.clipNorm > 0) clipTogether(backend, scratch, sums, length, hyper.clipNorm);
   }
-  const cells = storage === 'float16' ? wordsPerRow(storage, dim) : dim;
-  const stepping = { backend, form: { optimizer, storage, hyper }, table, slots, groups, sums, cells };
+  const { codec } = table;
+  const form = { optimizer, codec, hyper };
+  const stepping = { backend, form, table, slots, groups, sums, cells: codec.words(dim) };
   forEachPart(backend, [table.tensor, ...slots], (part) => {
     if (isTouched) stepTouched(stepping, part);
     if (stepsIdleRows(optimizer, hyper)) stepIdle(stepping, part, scratch);

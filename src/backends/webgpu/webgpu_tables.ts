@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { webgpuBackend, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
 import type { Backend, LookupGradient, TableUpdate } from '../contract.js';
 import { KERNEL_GRADIENTS, lookUpByKernel, ofRows } from '../kernel_calls.js';
-import { packedForm, type KernelInfo } from '../kernel_set.js';
+import { formOf, type KernelInfo } from '../kernel_set.js';
 import { gpuTables } from './gpu_tables.js';
 import { groupsOf, type Groups } from './groups.js';
 import { checkBackend } from './kernels.js';
@@ -56,8 +56,7 @@ function step(updates: readonly TableUpdate[]): void {
       for (const { update, uses, groups } of steps) {
         const { optimizer, table, slots, hyper } = update;
         for (const each of [table, ...slots]) own(backend, each);
-        const form = packedForm(table);
-        const at = { tensor: table, storage: form?.storage ?? 'float32', dim: form?.dim ?? table.shape[1]! } as const;
+        const at = { tensor: table, ...formOf(table) };
         stepTable(backend, scratch, { optimizer, table: at, slots, uses, groups, hyper });
       }
     });

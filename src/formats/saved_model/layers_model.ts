@@ -1,6 +1,6 @@
 /** A SavedModel of this package as a layers model, with the state of its optimizer where that was exported. */
 import * as tf from '@tensorflow/tfjs';
-import { numbersShape, packedForm } from '../../backends/kernel_set.js';
+import { isPlain, numbersShape } from '../../backends/kernel_set.js';
 import { currentBackend } from '../../backends/registry.js';
 import { ValueError, describe, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
@@ -112,7 +112,7 @@ async function fillWeights(
     const stored = storedAs(folder, bundle, entry);
     // Rows of float16 are stored as the float32 numbers that they stand for.
     const table = weight.read() as tf.Variable;
-    const [shape, dtype] = [numbersShape(table), packedForm(table) === undefined ? weight.dtype : 'float32'];
+    const [shape, dtype] = [numbersShape(table), isPlain(table) ? weight.dtype : 'float32'];
     const isFrozen = entry.trainable === false;
     if (stored.dtype === dtype && tf.util.arraysEqual([...stored.shape], shape)) return { weight, stored, isFrozen };
     const found = `whose ${entry.name} is ${stored.dtype} of shape [${stored.shape.join(', ')}]`;

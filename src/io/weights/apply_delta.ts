@@ -1,6 +1,6 @@
 /** Brings the tables of a model up to date with the rows that changed elsewhere. */
 import * as tf from '@tensorflow/tfjs';
-import { numbersShape, packedForm } from '../../backends/kernel_set.js';
+import { numbersShape, formOf } from '../../backends/kernel_set.js';
 import { currentBackend } from '../../backends/registry.js';
 import { addedChecksums, checksumOf, NO_ELEMENTS, sameChecksum, type Checksum } from '../../backends/table_checksum.js';
 import { changedRows } from '../../backends/table_delta.js';
@@ -63,9 +63,9 @@ function tableOf(
   const weight = weights.get(name);
   if (weight === undefined) throw unknownName('source', 'tables called as weights of the model', name, weights.keys());
   const variable = weight.read() as tf.Variable;
-  const [shape, packed] = [numbersShape(variable), packedForm(variable)];
+  const [shape, { codec }] = [numbersShape(variable), formOf(variable)];
   const text = (of: readonly number[], type: string): string => `${type} [${of.join(', ')}] for ${name}`;
-  const type = packed === undefined ? weight.dtype : packed.storage;
+  const type = codec.isPlain ? weight.dtype : codec.name;
   if (type === 'float32' && tf.util.arraysEqual([...shape], [rows, columns])) return weight;
   const note =
     type === 'float32' ? undefined : 'Rows of less precision have no bits in common with those of a cluster.';

@@ -396,8 +396,8 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
       sources.map((source) => {
         const { name, table } = this.#all.tables[source.table]!;
         const weight = this.#layerVariables[source.table]!;
-        const { inputDim: rows, outputDim: columns, packed } = table;
-        return { ...source, name, rows, columns, packed, weight, devices: this.#plan.devices };
+        const { inputDim: rows, outputDim: columns } = table;
+        return { ...source, name, rows, columns, weight, devices: this.#plan.devices };
       }),
       options,
     );

@@ -18,7 +18,8 @@ import {
 } from '../../tables/initial_values.js';
 import type { TableHolder } from '../../tables/table_holder.js';
 import type { Initializer, TableToFill } from '../../tables/initializers.js';
-import { unpackedTensor, type WeightForm } from '../../tables/storage.js';
+import { FLOAT32 } from '../../codecs/float32.js';
+import { convertedRows, type WeightForm } from '../../tables/storage.js';
 import { applyInBlocks, fillOf, withSeed } from '../../tables/table_fill.js';
 
 /** What the weights need of their layer. */
@@ -72,8 +73,8 @@ class PlacedTable implements TableHolder {
 
   createWeight(initializer: Initializer): tf.LayerVariable {
     const { devices } = this.plan;
-    const { packed } = this.table;
-    if (packed !== null && devices !== null) this.#refusePacked();
+    const { isPlain } = this.table.codec;
+    if (!isPlain && devices !== null) this.#refusePacked();
     const isOwn = initializer === this.table.initializer;
     const seeded = withSeed(initializer, this.seed);
     const fill = isOwn ? fillOf(initializer, this.toFill, this.seed) : null;
@@ -89,7 +90,7 @@ class PlacedTable implements TableHolder {
             : initializer;
     const { table, owner } = this;
     const form = table.weightForm;
-    const fast = packed === null ? this.#filled(ZEROS) : zerosOf(form);
+    const fast = isPlain ? this.#filled(ZEROS) : zerosOf(form);
     const weight = owner.makeWeight(this.savedName, form, table.packing(first), fast);
     if (isWritten) {
       const variable = weight.read() as tf.Variable;
@@ -122,7 +123,7 @@ class PlacedTable implements TableHolder {
 
   placeTable(table: tf.Variable): void {
     const { devices } = this.plan;
-    if (this.table.packed !== null) return;
+    if (!this.table.codec.isPlain) return;
     const { tables } = currentBackend();
     if (devices === null || devices !== tables.devices) tables.place(table);
     else devices.place(table, { layout: this.#layout, name: this.weightName });
@@ -198,9 +199,9 @@ export class DistributedWeights {
   /** Copies of all tables by name, as float32. */
   copies(): Record<string, tf.Tensor2D> {
     return Object.fromEntries(
-      this.tables.map(({ name, table: { packed } }, table) => {
-        const variable = this.variable(table) as unknown as tf.Tensor2D;
-        return [name, packed === null ? variable.clone() : unpackedTensor(variable, packed)];
+      this.tables.map(({ name, table: { form } }, table) => {
+        const plain = { codec: FLOAT32, dim: form.dim };
+        return [name, convertedRows(this.variable(table), form, plain, name) as tf.Tensor2D];
       }),
     );
   }

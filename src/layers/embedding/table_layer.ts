@@ -55,7 +55,6 @@ import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs/shared_weight
 import type { ExtendArgs } from '../../tables/extension.js';
 import { readTableValues, tableTensor } from '../../tables/pretrained.js';
 import { checkSymbolicIds } from '../../tfjs/symbolic_ids.js';
-import { packedTensor } from '../../tables/storage.js';
 import type { TableHolder } from '../../tables/table_holder.js';
 import { checkTableTraining } from '../../tables/table_training.js';
 
@@ -204,7 +203,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     this.embeddings = weight;
     if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
     const { regularizer } = this.table;
-    if (regularizer !== null && this.table.storage !== 'int8') {
+    if (regularizer !== null && this.table.codec.training !== null) {
       this.addLoss(
         asPenalty(() => touchedRowsPenalty(weight.read() as tf.Variable, regularizer), regularizer) as never,
       );
@@ -247,12 +246,10 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   override setWeights(weights: readonly unknown[]): void {
     const { inputDim, outputDim } = this;
     const { embeddings, table } = this;
-    const values = readTableValues(weights, inputDim, outputDim, table.packed);
+    const values = readTableValues(weights, inputDim, outputDim, table.form);
     if (embeddings === null) throw new RuntimeError('setWeights', 'a layer that was built', described(this.name));
     tf.tidy(() => {
-      const tensor = tableTensor(values, inputDim, outputDim);
-      const isPacked = table.packed === null || tensor.dtype === 'int32';
-      embeddings.write(isPacked ? tensor : packedTensor(tensor, undefined, table.packed!, table.name));
+      embeddings.write(tableTensor(values, inputDim, outputDim));
     });
   }
 

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../base/per_process.js';
 import { ValueError } from '../../base/errors.js';
+import { codecOf } from '../../codecs/codecs.js';
 import { WEIGHING, INT32_MAX, type Combiner } from '../../base/types.js';
 import {
   DEFAULT_LIMIT,
@@ -258,7 +259,7 @@ function fromShared(given: SharedTableConfig<Combiner | null>): TableConfig {
     throw new ValueError(`table.${field}`, `${expected} for TPU embeddings`, value);
   };
   if (combiner === null) refuse('combiner', 'a combiner', null);
-  if (given.storage !== 'float32') refuse('storage', 'float32', given.storage);
+  if (!codecOf(given.storage).isPlain) refuse('storage', 'float32', given.storage);
   if (given.placement === 'default_device') refuse('placement', 'auto or sparsecore', given.placement);
   for (const field of ['maxIdsPerPartition', 'maxUniqueIdsPerPartition'] as const) {
     if (given[field] !== DEFAULT_LIMIT) {

@@ -1,8 +1,7 @@
 /** Right calls of every function of the addon, small. A spec compares their names with what the addon exports. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { wordsPerRow } from '../../../src/backends/kernel_set.js';
-import { PACKED_STORAGES } from '../../../src/base/types.js';
+import { CODECS } from '../../../src/codecs/codecs.js';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import { SLOT_NAMES, UPDATE_NAMES, slotArguments, slotShape } from '../../../src/rules/rules.js';
 import type { Random } from '../../helpers/random.js';
@@ -24,8 +23,19 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
   const none = (): unknown[] => [];
   const small = (): unknown[] => [random.whole(-2, 70)];
 
+  const [FLOAT32, FLOAT16, INT8] = [0, 1, 2];
+  /** Half of all tables are of words. */
+  const anyCodec = (): number => (random.chance(0.5) ? FLOAT32 : random.pick([FLOAT16, INT8]));
+
+  /** A table of a codec; words of any bits. */
+  function tableOf(codec: number, rows: number, dim: number): unknown[] {
+    if (codec === FLOAT32) return [arrays.floats(rows * dim), codec, rows, dim];
+    const count = rows * CODECS[codec]!.words(dim);
+    return [arrays.ints(Array.from({ length: count }, () => random.whole(-(2 ** 31), 2 ** 31))), codec, rows, dim];
+  }
+
   /** Sizes and ids that the arguments of one call share. */
-  function batch() {
+  function batch(codec: number) {
     const [rows, dim, bags] = [random.whole(1, 9), random.pick([1, 2, 3, 5, 16, 17, 40, 130]), random.whole(0, 6)];
     const splits = [0];
     for (let b = 0; b < bags; b++) splits.push(splits[b]! + random.whole(0, 5));
@@ -37,8 +47,8 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
       ...[values, arrays.ints(splits), weights],
       ...how,
     ];
-    const [table, gradient] = [[arrays.floats(rows * dim), rows, dim], arrays.floats(bags * dim)];
-    return { rows, dim, bags, nnz, ids, table, gradient };
+    const [table, gradient] = [tableOf(codec, rows, dim), arrays.floats(bags * dim)];
+    return { codec, rows, dim, bags, nnz, ids, table, gradient };
   }
 
   /** Bytes, and offsets of texts in them. */
@@ -80,19 +90,10 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     }
   }
 
-  /** Words of any bits. */
-  function packedTable(rows: number, dim: number, storage = random.whole(0, 2)): unknown[] {
-    const count = rows * wordsPerRow(PACKED_STORAGES[storage]!, dim);
-    return [arrays.ints(Array.from({ length: count }, () => random.whole(-(2 ** 31), 2 ** 31))), storage, rows, dim];
-  }
-
-  /** A table of any storage, and its width. */
+  /** A table of any codec, and its width. */
   function tableOfAny(): [table: unknown[], dim: number] {
     const [rows, dim] = [random.whole(0, 12), random.pick([1, 2, 3, 8, 17, 40])];
-    if (random.chance(0.5)) return [[arrays.floats(rows * dim), 0, rows, dim], dim];
-    const storage = random.whole(0, 2);
-    const [words] = packedTable(rows, dim, storage);
-    return [[words, storage + 1, rows, dim], dim];
+    return [tableOf(anyCodec(), rows, dim), dim];
   }
 
   /** Ascending ids of each of `n` lists, with their splits. */
@@ -107,7 +108,7 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
   }
 
   /** The optimizer, its slots, the gradient and the settings. */
-  function stepOf({ rows, dim, gradient }: ReturnType<typeof batch>): unknown[] {
+  function stepOf({ codec, rows, dim, gradient }: ReturnType<typeof batch>): unknown[] {
     const optimizer = random.whole(0, UPDATE_NAMES.length);
     const update = UPDATE_NAMES[optimizer]!;
     const size = slotShape(update, [rows, dim]).reduce((a, b) => a * b, 1);
@@ -115,16 +116,20 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
       SLOT_NAMES[update].map(() => arrays.floats(size)),
       null,
     );
-    return [optimizer, ...slots, gradient, arrays.floats(HYPER_FIELDS.length)];
+    const hyper = arrays.floats(HYPER_FIELDS.length);
+    // The last four settings are keys of 16 bits.
+    const keys = Array.from({ length: 4 }, () => (random.chance(0.02) ? 2 ** 16 : random.whole(0, 2 ** 16)));
+    if (codec !== FLOAT32) hyper.set(keys, HYPER_FIELDS.length - keys.length);
+    return [optimizer, ...slots, gradient, hyper];
   }
 
   function lookup(): unknown[] {
-    const { table, ids, bags, dim } = batch();
+    const { table, ids, bags, dim } = batch(anyCodec());
     return [...table, ...ids(), arrays.floats(bags * dim)];
   }
 
   function step(): unknown[] {
-    const drawn = batch();
+    const drawn = batch(random.chance(0.03) ? INT8 : random.pick([FLOAT32, FLOAT16]));
     const starts = Array.from({ length: random.whole(0, 4) }, () => random.whole(0, drawn.bags + 1));
     const uses = random.chance(0.5) ? [arrays.ints(starts.sort((a, b) => a - b))] : [];
     return [...drawn.table, ...drawn.ids(), ...stepOf(drawn), ...uses];
@@ -133,12 +138,12 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
   /** Calls of one function, most of them right and of one optimizer. */
   function many(one: () => unknown[], isStep: boolean): unknown[] {
     const calls = Array.from({ length: random.whole(0, 4) }, one);
-    const optimizer = calls[0]?.[9];
-    const alike = isStep ? calls.filter((each) => each[9] === optimizer || random.chance(0.1)) : calls;
+    const optimizer = calls[0]?.[10];
+    const alike = isStep ? calls.filter((each) => each[10] === optimizer || random.chance(0.1)) : calls;
     for (const each of alike) {
       if (random.chance(0.15)) spoil(each);
       // Ids of a table may be those of another, as those of features often are.
-      if (random.chance(0.2)) [each[3], each[4], each[5]] = [alike[0]![3], alike[0]![4], alike[0]![5]];
+      if (random.chance(0.2)) [each[4], each[5], each[6]] = [alike[0]![4], alike[0]![5], alike[0]![6]];
     }
     if (random.chance(0.05)) spoil(alike);
     return [alike];
@@ -223,36 +228,19 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
   }
 
   function shared(): unknown[] {
-    const { rows, dim, table } = batch();
+    const { rows, dim, table } = batch(FLOAT32);
     return [random.whole(0, 4), random.whole(0, 3), dim, rows, dim, table[0]];
   }
 
   return {
     embeddingBag: lookup,
     embeddingBagGrad: () => {
-      const { gradient, table, ids } = batch();
+      const { gradient, table, ids } = batch(random.chance(0.05) ? FLOAT16 : FLOAT32);
       return [gradient, ...table, ...ids()];
     },
     embeddingBagWeightsGrad: () => {
-      const { gradient, table, ids, nnz } = batch();
+      const { gradient, table, ids, nnz } = batch(anyCodec());
       return [...table, ...ids(arrays.floats(nnz)), gradient, arrays.floats(nnz)];
-    },
-    packedBag: () => {
-      const { rows, dim, bags, ids } = batch();
-      return [...packedTable(rows, dim), ...ids(), arrays.floats(bags * dim)];
-    },
-    packedBagWeightsGrad: () => {
-      const { rows, dim, gradient, ids, nnz } = batch();
-      return [...packedTable(rows, dim), ...ids(arrays.floats(nnz)), gradient, arrays.floats(nnz)];
-    },
-    packedApply: () => {
-      const drawn = batch();
-      const storage = random.chance(0.05) ? 1 : 0;
-      const step = stepOf(drawn);
-      // The last four settings are keys of 16 bits.
-      const keys = Array.from({ length: 4 }, () => (random.chance(0.02) ? 2 ** 16 : random.whole(0, 2 ** 16)));
-      (step.at(-1) as Float32Array).set(keys, HYPER_FIELDS.length - keys.length);
-      return [...packedTable(drawn.rows, drawn.dim, storage), ...drawn.ids(), ...step];
     },
     sparseApply: step,
     embeddingBags: () => many(lookup, false),

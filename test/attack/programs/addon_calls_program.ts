@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadAddon } from '../../../src/backends/native/addon.js';
+import { CODECS } from '../../../src/codecs/codecs.js';
 import { Random } from '../../helpers/random.js';
 import { HostileArrays } from '../hostile/arrays.js';
 import { LEFT_OUT, rightCalls } from '../hostile/right_calls.js';
@@ -17,8 +18,7 @@ import { WatchedMemory } from '../watched_memory.js';
 
 const random = new Random(Number(process.argv[2] ?? 1));
 const calls = Number(process.argv[3] ?? 20_000);
-const KERNELS =
-  /^(embeddingBag|packed|sparseApply|matMul|partitionCsr|extendCrc32c|exchangeFolders|buildGraph|unsizedPlace)/;
+const KERNELS = /^(embeddingBag|sparseApply|matMul|partitionCsr|extendCrc32c|exchangeFolders|buildGraph|unsizedPlace)/;
 const addon = loadAddon(process.argv[4]) as unknown as Record<string, (...args: unknown[]) => unknown>;
 const names = Object.keys(addon).filter((name) => LEFT_OUT[name] === undefined);
 /** A folder of its own: nothing else may come to be exchanged. */
@@ -32,6 +32,8 @@ const kernels = names.filter((name) => right[name] !== undefined && KERNELS.test
 
 const counts = { calls: 0, returned: 0, threw: 0, shared: 0 };
 const byName: Record<string, { returned: number; threw: number }> = {};
+/** Calls of lookups and steps that returned, by the name of the function and that of the codec. */
+const byCodec: Record<string, number> = {};
 
 /** Makes a call; what is wrong with it, or null. */
 function attempt(): string | null {
@@ -54,6 +56,10 @@ function attempt(): string | null {
   each[hasThrown ? 'threw' : 'returned']++;
   if (hasThrown) counts.threw++;
   else counts.returned++;
+  if (!hasThrown && (name === 'embeddingBag' || name === 'sparseApply')) {
+    const of = `${name} of ${CODECS[args[1] as number]!.name}`;
+    byCodec[of] = (byCodec[of] ?? 0) + 1;
+  }
   if (memory.isShared) counts.shared++;
   const fault = memory.fault(hasThrown);
   return fault === null ? null : `call ${counts.calls}: ${name} ${fault}`;
@@ -65,4 +71,4 @@ while (counts.calls < calls && fallen.length === 0) {
   const fault = attempt();
   if (fault !== null) fallen.push(fault);
 }
-console.log(JSON.stringify({ ...counts, byName, fallen }));
+console.log(JSON.stringify({ ...counts, byName, byCodec, fallen }));

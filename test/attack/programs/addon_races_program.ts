@@ -6,8 +6,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { loadAddon } from '../../../src/backends/native/addon.js';
-import { wordsPerRow } from '../../../src/backends/kernel_set.js';
-import { PACKED_STORAGES } from '../../../src/base/types.js';
+import { CODECS } from '../../../src/codecs/codecs.js';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import { Random } from '../../helpers/random.js';
 import { WatchedMemory } from '../watched_memory.js';
@@ -54,14 +53,19 @@ const NAMES = [
   'embeddingBag',
   'embeddingBagGrad',
   'embeddingBagWeightsGrad',
-  'packedBag',
-  'packedBagWeightsGrad',
-  'packedApply',
   'sparseApply',
   'embeddingBags',
   'sparseApplyMany',
   'partitionCsr',
 ];
+
+const [FLOAT32, FLOAT16, INT8] = [0, 1, 2];
+/** The codecs that a function takes, where there are others than float32. */
+const CODECS_OF: Readonly<Record<string, readonly number[]>> = {
+  embeddingBag: [FLOAT32, FLOAT16, INT8],
+  embeddingBagWeightsGrad: [FLOAT32, FLOAT16, INT8],
+  sparseApply: [FLOAT32, FLOAT16],
+};
 
 /** A right call, large enough to be overtaken. */
 function racedCall(name = random.pick(NAMES)): { name: string; args: unknown[] } {
@@ -75,34 +79,22 @@ function racedCall(name = random.pick(NAMES)): { name: string; args: unknown[] }
   for (let b = 0; b <= bags; b++) words[SPLITS + b] = Math.floor((nnz * b) / bags);
   for (let i = 0; i < 4; i++) words[STARTS + i] = Math.floor((bags * i) / 4);
   floats.fill(1, WEIGHTS, WEIGHTS + nnz);
-  const table = [new Float32Array(rows * dim).fill(1), rows, dim];
+  const codec = random.pick(CODECS_OF[name] ?? [FLOAT32]);
+  const count = rows * CODECS[codec]!.words(dim);
+  const numbers = codec === FLOAT32 ? new Float32Array(count).fill(1) : new Int32Array(count).fill(0x3c003c00);
+  const table = [numbers, codec, rows, dim];
   const weights = random.chance(0.5) ? floats.subarray(WEIGHTS, WEIGHTS + nnz) : null;
   const ids = [words.subarray(VALUES, VALUES + nnz), words.subarray(SPLITS, SPLITS + bags + 1)];
   const how = [random.whole(0, 3), random.whole(0, 2), random.chance(0.2) ? 0.5 : 0];
   const gradient = new Float32Array(bags * dim).fill(1);
-  if (name === 'packedBag' || name === 'packedBagWeightsGrad') {
-    const storage = random.whole(0, 2);
-    const count = rows * wordsPerRow(PACKED_STORAGES[storage]!, dim);
-    const packed = [new Int32Array(count).fill(0x3c003c00), storage, rows, dim];
-    if (name === 'packedBag') return { name, args: [...packed, ...ids, weights, ...how, new Float32Array(bags * dim)] };
-    const some = floats.subarray(WEIGHTS, WEIGHTS + nnz);
-    return { name, args: [...packed, ...ids, some, ...how, gradient, new Float32Array(nnz)] };
-  }
   if (name === 'embeddingBag') return { name, args: [...table, ...ids, weights, ...how, new Float32Array(bags * dim)] };
   if (name === 'embeddingBagGrad') return { name, args: [gradient, ...table, ...ids, weights, ...how] };
   if (name === 'embeddingBagWeightsGrad') {
     const some = floats.subarray(WEIGHTS, WEIGHTS + nnz);
     return { name, args: [...table, ...ids, some, ...how, gradient, new Float32Array(nnz)] };
   }
-  if (name === 'packedApply') {
-    const packed = [new Int32Array(rows * wordsPerRow('float16', dim)).fill(0x3c003c00), 0, rows, dim];
-    return {
-      name,
-      args: [...packed, ...ids, weights, ...how, 0, null, null, null, gradient, new Float32Array(HYPER_FIELDS.length)],
-    };
-  }
   const uses = random.chance(0.5) ? words.subarray(STARTS, STARTS + 4) : null;
-  const hyper = new Float32Array(HYPER_FIELDS.length).fill(0.5);
+  const hyper = new Float32Array(HYPER_FIELDS.length).fill(codec === FLOAT32 ? 0.5 : 0);
   return { name, args: [...table, ...ids, weights, ...how, 0, null, null, null, gradient, hyper, uses] };
 }
 

@@ -8,10 +8,9 @@
 import { tmpdir } from 'node:os';
 import * as tf from '@tensorflow/tfjs';
 import { loadAddon } from '../../../src/backends/native/addon.js';
-import { wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
 import * as emb from '../../../src/node.js';
-import { PACKED_STORAGES } from '../../../src/base/types.js';
+import { CODECS } from '../../../src/codecs/codecs.js';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import { SLOT_NAMES, UPDATES as RULES_OF_ROWS, UPDATE_NAMES, opNames } from '../../../src/rules/rules.js';
 import { Random } from '../../helpers/random.js';
@@ -230,12 +229,12 @@ function rightCallOfStep(): OpCall {
     case 'PackedBagWeightsGrad':
     case 'PackedRowPenalty':
     case 'PackedRowPenaltyGrad': {
-      const storage = random.pick(PACKED_STORAGES);
-      const words = Array.from({ length: rows * wordsPerRow(storage, dim) }, () => random.whole(-(2 ** 31), 2 ** 31));
-      const packed = tensors.ints(words).reshape([rows, wordsPerRow(storage, dim)]);
+      const codec = random.pick(CODECS.filter(({ isPlain }) => !isPlain));
+      const words = Array.from({ length: rows * codec.words(dim) }, () => random.whole(-(2 ** 31), 2 ** 31));
+      const packed = tensors.ints(words).reshape([rows, codec.words(dim)]);
       const bags = [ids, tensors.ints([0, ids.size]), tensors.floats(ids.size)];
       const form = [
-        { name: 'storage', type: TF_ATTR_STRING, value: random.chance(0.95) ? storage : 'int4' },
+        { name: 'storage', type: TF_ATTR_STRING, value: random.chance(0.95) ? codec.name : 'int4' },
         { name: 'dim', type: TF_ATTR_INT, value: random.chance(0.95) ? dim : random.pick([0, -1, 2 ** 62, dim + 4]) },
       ];
       if (name === 'PackedRowPenalty') return op([packed, ids, tensors.floats(2)], 1, form);

@@ -71,7 +71,11 @@ export function place(layout: TableLayout, values: Float32Array, name = 'table')
   return variable;
 }
 
-export function placeTable(name: LayoutName, { data, rows, dim }: HostTable, random: Random): tf.Variable {
+export function placeTable(
+  name: LayoutName,
+  { data, rows, dim }: HostTable<Float32Array>,
+  random: Random,
+): tf.Variable {
   return place(layoutOf(name, { rows, columns: dim }, emulator().count, random), data, name);
 }
 

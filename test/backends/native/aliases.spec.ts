@@ -5,7 +5,7 @@ import { packedHyperCase } from '../../helpers/bag_cases.js';
 type Function = 'embeddingBag' | 'embeddingBagGrad' | 'embeddingBagWeightsGrad' | 'sparseApply';
 type Arrays = Record<string, Float32Array | Int32Array>;
 
-const [ROWS, DIM] = [3, 2];
+const [FLOAT32, ROWS, DIM] = [0, 3, 2];
 /** sgd, adagrad, rowWiseAdagrad, adam: no slot, one, one of a number per row, two. */
 const OPTIMIZERS = [0, 1, 2, 4];
 
@@ -38,14 +38,14 @@ function examples(): Example[] {
       function: 'embeddingBag',
       arrays: { ...bagArrays(), pooled: new Float32Array(4) },
       written: ['pooled'],
-      call: (a) => [a['table'], ROWS, DIM, ...bags(a), a['pooled']],
+      call: (a) => [a['table'], FLOAT32, ROWS, DIM, ...bags(a), a['pooled']],
     },
     {
       name: 'embeddingBagWeightsGrad',
       function: 'embeddingBagWeightsGrad',
       arrays: { ...bagArrays(), gradient, out: new Float32Array(4) },
       written: ['out'],
-      call: (a) => [a['table'], ROWS, DIM, ...bags(a), a['gradient'], a['out']],
+      call: (a) => [a['table'], FLOAT32, ROWS, DIM, ...bags(a), a['gradient'], a['out']],
     },
     ...OPTIMIZERS.map((optimizer): Example => {
       const slots = ['slot0', 'slot1'].slice(0, [0, 1, 1, 2, 2, 2][optimizer]);
@@ -57,7 +57,7 @@ function examples(): Example[] {
         arrays: { ...bagArrays(), ...slotArrays, gradient, useStarts: Int32Array.of(1, 2) },
         written: ['table', ...slots],
         call: (a) => [
-          ...[a['table'], ROWS, DIM, ...bags(a), optimizer, a['slot0'] ?? null, a['slot1'] ?? null, null],
+          ...[a['table'], FLOAT32, ROWS, DIM, ...bags(a), optimizer, a['slot0'] ?? null, a['slot1'] ?? null, null],
           ...[a['gradient'], packedHyperCase('sgd', 0), a['useStarts']],
         ],
       };
@@ -119,7 +119,7 @@ describe('arguments of the addon that share memory', () => {
   it('are read where nothing is written', () => {
     const gradient = Float32Array.of(1, 2, 3, 4);
     const arrays: Arrays = { ...bagArrays(), weights: gradient };
-    const args = [gradient, arrays['table'], ROWS, DIM, ...bags(arrays)];
+    const args = [gradient, arrays['table'], FLOAT32, ROWS, DIM, ...bags(arrays)];
     expect(addon.embeddingBagGrad(...args)).toEqual([
       Int32Array.of(0, 1, 2),
       Float32Array.of(1 + 4 * 3, 2 + 4 * 4, 2, 4, 9, 12),

@@ -1,10 +1,10 @@
 /** Results do not depend on threads, and a column does not depend on the width of the table. */
-import { type BagOptions, type HostBags, type HostTable, wordsPerRow } from '../../../src/backends/kernel_set.js';
+import { floatTable, type BagOptions, type HostBags } from '../../../src/backends/kernel_set.js';
 import { loadNative } from '../../../src/backends/native/register.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { WEIGHING } from '../../../src/base/types.js';
 import { UPDATE_NAMES } from '../../../src/rules/rules.js';
-import { packRows } from '../../../src/backends/packed/rows.js';
+import { FLOAT16 } from '../../../src/codecs/float16.js';
 import { casesOf } from '../../forms/forms.js';
 import { packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { Random } from '../../helpers/random.js';
@@ -59,7 +59,7 @@ describe('native kernels', () => {
     [1_000_000, 2],
   ] as const) {
     const random = new Random(rows);
-    const table: HostTable = { data: random.floats(rows * dim), rows, dim };
+    const table = floatTable(random.floats(rows * dim), rows, dim);
 
     it(`pool and differentiate alike with any number of threads: [${rows}, ${dim}]`, () => {
       for (const options of OPTIONS) {
@@ -92,10 +92,10 @@ describe('native kernels', () => {
           });
           if (rows === 1_000_000) continue;
           expectSame(`${optimizer} ${seed} of float16`, () => {
-            const words = new Int32Array(rows * wordsPerRow('float16', dim));
-            packRows(table.data, 'float16', dim, words);
+            const words = new Int32Array(rows * FLOAT16.words(dim));
+            FLOAT16.pack(table.data, dim, words);
             const slots = usedSlots(optimizer, table, 3);
-            const packed = { words, storage: 'float16', rows, dim } as const;
+            const packed = { codec: FLOAT16, data: words, rows, dim };
             stepOne(kernels, optimizer, packed, slots, gradient, bags, OPTIONS[1]!, hyper);
             return [words, ...slots];
           });
@@ -106,7 +106,7 @@ describe('native kernels', () => {
 
   it('find the first id out of range with any number of threads', () => {
     const { bags } = largeBatch(5, 900, 1000, false);
-    const table: HostTable = { data: new Float32Array(4000), rows: 1000, dim: 4 };
+    const table = floatTable(new Float32Array(4000), 1000, 4);
     const values = bags.values.slice();
     for (const position of [values.length - 1, 9000, 8999, 1]) {
       values[position] = 1000 + position;
@@ -136,12 +136,12 @@ describe('native kernels', () => {
       const mine = weighted ? bags : { ...bags, weights: null };
       for (const options of OPTIONS) {
         const results = (dim: number): Float32Array[] => {
-          const table = { data: cut(wide, dim), rows, dim };
+          const table = floatTable(cut(wide, dim), rows, dim);
           const pooled = new Float32Array(batch * dim);
           lookUpInto(kernels, table, mine, options, pooled);
           const gradient = cut(wideGradient, dim);
           const { rowGradients } = kernels.rowGradients(gradient, mine, table, options);
-          const slots = usedSlots('adam', { data: wide, rows, dim: widest }, 1).map((slot) => cut(slot, dim));
+          const slots = usedSlots('adam', floatTable(wide, rows, widest), 1).map((slot) => cut(slot, dim));
           stepOne(kernels, 'adam', table, slots, gradient, mine, options, packedHyperCase('adam', 0));
           return [pooled, rowGradients, table.data, ...slots];
         };
@@ -160,7 +160,7 @@ describe('native kernels', () => {
   it('agree with the reference at every width', () => {
     for (const dim of widths) {
       const rows = 50;
-      const table: HostTable = { data: new Random(dim).floats(rows * dim), rows, dim };
+      const table = floatTable(new Random(dim).floats(rows * dim), rows, dim);
       const { bags, gradientOf } = largeBatch(dim, 20, rows, dim % 2 === 0);
       const options = OPTIONS[dim % 3]!;
       const [expected, actual] = [new Float32Array(20 * dim), new Float32Array(20 * dim).fill(NaN)];
@@ -188,7 +188,7 @@ describe('native kernels', () => {
       i % 3 === 0 ? rows - 1 - (i % 5) : random.whole(0, rows),
     );
     const bags: HostBags = { values, rowSplits: Int32Array.from({ length: count + 1 }, (_, i) => i), weights: null };
-    const table: HostTable = { data: new Float32Array(0), rows, dim };
+    const table = floatTable(new Float32Array(0), rows, dim);
     const gradient = random.floats(count);
     const expected = referenceKernels.rowGradients(gradient, bags, table, OPTIONS[0]!);
     expectSame('wide range', () => {

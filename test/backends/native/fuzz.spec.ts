@@ -13,6 +13,7 @@ interface Report {
 interface CallReport extends Report {
   readonly shared: number;
   readonly byName: Readonly<Record<string, { readonly returned: number; readonly threw: number }>>;
+  readonly byCodec: Readonly<Record<string, number>>;
 }
 
 /** What an attack reports after so many calls. */
@@ -33,10 +34,13 @@ describe('the addon', () => {
     expect(report.returned).toBeGreaterThan(6000);
     expect(report.threw).toBeGreaterThan(6000);
     expect(report.shared).toBeGreaterThan(600);
-    const { byName } = report;
+    const { byName, byCodec } = report;
     for (const name of Object.keys(byName)) expect(byName[name]!.threw + byName[name]!.returned).toBeGreaterThan(300);
-    for (const name of ['packedApply', 'partitionCsr', 'sparseApply', 'matMul', 'packedBag']) {
+    for (const name of ['embeddingBag', 'partitionCsr', 'sparseApply', 'matMul']) {
       expect(byName[name]!.returned).withContext(name).toBeGreaterThan(100);
+    }
+    for (const name of ['embeddingBag of float16', 'embeddingBag of int8', 'sparseApply of float16']) {
+      expect(byCodec[name]).withContext(name).toBeGreaterThan(100);
     }
   }, 120_000);
 

@@ -1,6 +1,6 @@
 /** Steps of several tables that share memory for their ids but differ in one respect: each is that of its table alone. */
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
-import type { HostStep, HostTable, KernelSet } from '../../../src/backends/kernel_set.js';
+import { floatTable, type HostStep, type KernelSet } from '../../../src/backends/kernel_set.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
@@ -27,13 +27,13 @@ function stepOf({ rows = ROWS, ...difference }: Difference, seed: number): HostS
   const floats = (count: number): Float32Array => Float32Array.from(random.floats(count, 0.5, 1));
   const step = { bags, options, useStarts: null, hyper: hyper(1), ...difference };
   const batch = step.bags.rowSplits.length - 1;
-  const table = { data: floats(rows * DIM), rows, dim: DIM };
+  const table = floatTable(floats(rows * DIM), rows, DIM);
   return { ...step, table, slots: [floats(rows * DIM), floats(rows * DIM)], gradient: floats(batch * DIM) };
 }
 
 function numbersAfter(calls: readonly HostStep[][]): number[][] {
   for (const steps of calls) kernels().step('adam', steps);
-  return calls.flat().map(({ table, slots }) => [...(table as HostTable).data, ...slots.flatMap((slot) => [...slot])]);
+  return calls.flat().map(({ table, slots }) => [...table.data, ...slots.flatMap((slot) => [...slot])]);
 }
 
 const SHORT = { values: IDS.subarray(0, 2), rowSplits: SPLITS.subarray(0, 2), weights: null };

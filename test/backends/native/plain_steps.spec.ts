@@ -1,6 +1,12 @@
 /** Steps without clipping, decay or limits take loops of their own, by width: they give the bits of the general one. */
 import { Buffer } from 'node:buffer';
-import type { BagOptions, HostBags, HostTable, KernelSet } from '../../../src/backends/kernel_set.js';
+import {
+  floatTable,
+  type BagOptions,
+  type HostBags,
+  type HostTable,
+  type KernelSet,
+} from '../../../src/backends/kernel_set.js';
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
 import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../../src/rules/rules.js';
@@ -48,7 +54,11 @@ function drawBags(random: Random, isWeighted: boolean): HostBags {
 
 function step(
   optimizer: UpdateName,
-  { table, slots, gradient }: { table: HostTable; slots: readonly Float32Array[]; gradient: Float32Array },
+  {
+    table,
+    slots,
+    gradient,
+  }: { table: HostTable<Float32Array>; slots: readonly Float32Array[]; gradient: Float32Array },
   bags: HostBags,
   hyper: Hyper,
 ): Buffer {
@@ -71,7 +81,7 @@ describe('a plain step', () => {
           const slots = SLOT_NAMES[optimizer].map(() =>
             floats(random, optimizer === 'rowWiseAdagrad' ? ROWS : ROWS * dim).map((x) => x * x),
           );
-          const table = { data: floats(random, ROWS * dim), rows: ROWS, dim };
+          const table = floatTable(floats(random, ROWS * dim), ROWS, dim);
           const bags = drawBags(random, isWeighted);
           const start = { table, slots, gradient: floats(random, BATCH * dim) };
           const plain = step(optimizer, start, bags, PLAIN);

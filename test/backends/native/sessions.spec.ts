@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { WITH_SOURCES } from '../../helpers/programs.js';
 import { loadAddon, type SessionRun } from '../../../src/backends/native/addon.js';
-import { halfValue, nearestHalf } from '../../../src/backends/packed/half.js';
+import { halfValue, nearestHalf } from '../../../src/codecs/half.js';
 import { Random } from '../../helpers/random.js';
 import { DT, graphDefinition, node, runOptions, sessionConfig } from '../../helpers/servers/messages.js';
 import { ServerProcess } from '../../helpers/servers/server_process.js';

@@ -45,7 +45,7 @@ describe('helpers', () => {
       const bags = 20_000;
       const [table, pooled] = [new Float32Array(16 * 9), new Float32Array(16 * bags)];
       const splits = Int32Array.from({ length: bags + 1 }, (_, i) => i);
-      addon.embeddingBag(table, 9, 16, new Int32Array(bags), splits, null, 0, 0, 0, pooled);
+      addon.embeddingBag(table, 0, 9, 16, new Int32Array(bags), splits, null, 0, 0, 0, pooled);
       const helpers = states().length - before;
       // Until then a machine may be busy with others for long.
       const look = (times) => {

@@ -3,8 +3,8 @@ import { loadAddon } from '../../../src/backends/native/addon.js';
 import {
   IdOutOfRange,
   SINGLE_ROW,
+  floatTable,
   type HostBags,
-  type HostTable,
   type KernelSet,
 } from '../../../src/backends/kernel_set.js';
 import { uniformSplits } from '../../../src/ids/row_splits.js';
@@ -81,7 +81,7 @@ describe('a step over several uses of a table', () => {
   }
 
   it('tells the id out of range, and writes nothing', () => {
-    const table: HostTable = { data: Float32Array.of(1, 2, 3), rows: 3, dim: 1 };
+    const table = floatTable(Float32Array.of(1, 2, 3), 3, 1);
     const bags = { values: Int32Array.of(0, 1, 3, 2), rowSplits: Int32Array.of(0, 2, 4), weights: null };
     const step = (): void =>
       stepOne(
@@ -104,7 +104,7 @@ describe('a step over several uses of a table', () => {
     const [table, gradient] = [new Float32Array(3), new Float32Array(2)];
     const step = (starts: unknown): void =>
       addon.sparseApply(
-        ...([table, 3, 1] as const),
+        ...([table, 0, 3, 1] as const),
         ...([Int32Array.of(0, 1), Int32Array.of(0, 1, 2), null, 0, 0, 0] as const),
         ...([0, null, null, null, gradient, packedHyperCase('sgd', 0), starts as Int32Array] as const),
       );
@@ -135,7 +135,7 @@ describe('a step over several uses of a table', () => {
     ] as const) {
       const step = (starts: Int32Array): void =>
         addon.sparseApply(
-          ...([table, 3, 1] as const),
+          ...([table, 0, 3, 1] as const),
           ...([Int32Array.of(0, 1), Int32Array.of(0, 1, 2), null, 0, 0, 0] as const),
           ...([optimizer, slot0, slot1, null, Float32Array.of(1, 1), packedHyperCase('sgd', 0), starts] as const),
         );

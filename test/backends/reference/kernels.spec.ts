@@ -1,6 +1,6 @@
 /** The reference against TensorFlow's numbers and against finite differences of the plain equations in double. */
 import { HYPER_FIELDS, NEUTRAL_HYPER, packHyper, type Hyper, unpackHyper } from '../../../src/rules/hyper.js';
-import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
+import { floatTable, type BagOptions, type HostBags } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { registerLookupBackends } from '../../../src/backends/register.js';
 import { kernelSet, setKernels } from '../../../src/backends/registry.js';
@@ -109,7 +109,7 @@ const NO_BAGS: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 }
 
 /** One step of the rows 0 and 1 of a table of three rows, with gradients given per row. */
 function step(gradients: number[][], hyper: Partial<Hyper>, data = [1, -2, 3, 4, 0.5, -0.5]): number[] {
-  const table: HostTable = { data: Float32Array.from(data), rows: 3, dim: 2 };
+  const table = floatTable(Float32Array.from(data), 3, 2);
   const bags: HostBags = {
     values: Int32Array.from(gradients.keys()),
     rowSplits: Int32Array.from({ length: gradients.length + 1 }, (_, i) => i),
@@ -122,7 +122,7 @@ function step(gradients: number[][], hyper: Partial<Hyper>, data = [1, -2, 3, 4,
 
 describe('reference steps', () => {
   it('sum over occurrences before anything else', () => {
-    const table: HostTable = { data: Float32Array.of(0, 0), rows: 1, dim: 2 };
+    const table = floatTable(Float32Array.of(0, 0), 1, 2);
     const slots = [Float32Array.of(0, 0)];
     const bags: HostBags = { values: Int32Array.of(0, 0, 0), rowSplits: Int32Array.of(0, 2, 3), weights: null };
     const packed = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
@@ -207,7 +207,7 @@ describe('reference steps', () => {
   });
 
   it('give row-wise Adagrad one accumulator per row', () => {
-    const table: HostTable = { data: Float32Array.of(1, 1, 1, 1), rows: 2, dim: 2 };
+    const table = floatTable(Float32Array.of(1, 1, 1, 1), 2, 2);
     const slots = [Float32Array.of(0.5, 7)];
     const bags: HostBags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
     const packed = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.5, epsilon: 0.25 });
@@ -217,7 +217,7 @@ describe('reference steps', () => {
   });
 
   it('step all rows where lazy is 0, the untouched ones without decay and within the limits', () => {
-    const table: HostTable = { data: Float32Array.of(4, 4), rows: 2, dim: 1 };
+    const table = floatTable(Float32Array.of(4, 4), 2, 1);
     const slots = [Float32Array.of(1, 1), Float32Array.of(4, 4)];
     const bags: HostBags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
     const hyper = { learningRate: 1, beta1: 0.5, beta2: 1, weightDecay: 0.5, clipWeightMax: 1, lazy: 0 };

@@ -2,8 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
 import { TensorFlowTables } from '../../../src/backends/tensorflow/tensorflow_tables.js';
-import { setPackedForm, wordsPerRow } from '../../../src/backends/kernel_set.js';
-import { packRows, unpackRows } from '../../../src/backends/packed/rows.js';
+import { setForm } from '../../../src/backends/kernel_set.js';
+import { FLOAT16 } from '../../../src/codecs/float16.js';
+import { INT8 } from '../../../src/codecs/int8.js';
 import { currentBackend } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/base/errors.js';
 import { unmaskedIds } from '../../../src/layers/embedding/feature_lookup.js';
@@ -202,13 +203,13 @@ describeTensorFlow('STEP_OPS', () => {
     it(`rowPenalty and its gradient are the same for rows of float16 as for their numbers, ${dim} columns`, () => {
       const random = new Random(8);
       const numbers = random.floats(9 * dim).map((value, i) => (i % 7 === 0 ? value * 1e-6 : value));
-      const words = new Int32Array(9 * wordsPerRow('float16', dim));
-      packRows(numbers, 'float16', dim, words);
+      const words = new Int32Array(9 * FLOAT16.words(dim));
+      FLOAT16.pack(numbers, dim, words);
       const [packed, plain] = tf.tidy(() => [
-        tf.variable(tf.tensor2d(words, [9, wordsPerRow('float16', dim)], 'int32')),
-        tf.variable(tf.tensor2d(unpackRows(words, 'float16', dim), [9, dim])),
+        tf.variable(tf.tensor2d(words, [9, FLOAT16.words(dim)], 'int32')),
+        tf.variable(tf.tensor2d(FLOAT16.unpack(words, dim), [9, dim])),
       ]);
-      setPackedForm(packed!, { storage: 'float16', dim });
+      setForm(packed!, { codec: FLOAT16, dim });
       tf.tidy(() => {
         const [ids, factors, upstream] = [ints(0, 3, 8), Float32Array.of(0.25, 0.5), tf.scalar(1.5)];
         const of = (table: tf.Variable): Float32Array[] => [
@@ -217,9 +218,9 @@ describeTensorFlow('STEP_OPS', () => {
         ];
         expect(of(packed!)).toEqual(of(plain!));
         expect(() => STEP_OPS.rowPenalty(packed!, ints(9), factors)).toThrowError(/values\[0\] = 9/);
-        setPackedForm(packed!, { storage: 'float16', dim: dim + 2 });
+        setForm(packed!, { codec: FLOAT16, dim: dim + 2 });
         expect(() => STEP_OPS.rowPenalty(packed!, ids, factors)).toThrowError(ValueError, /table.*words/);
-        setPackedForm(packed!, { storage: 'int8', dim });
+        setForm(packed!, { codec: INT8, dim });
         expect(() => STEP_OPS.rowPenalty(packed!, ids, factors)).toThrowError(ValueError, /storage/);
       });
       tf.dispose([packed!, plain!]);

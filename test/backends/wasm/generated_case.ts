@@ -1,12 +1,12 @@
 /** Generated batches for comparing implementations; the same seed gives the same case. */
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
-import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
+import { floatTable, type BagOptions, type HostBags, type HostTable } from '../../../src/backends/kernel_set.js';
 import { WEIGHING } from '../../../src/base/types.js';
 import { SLOT_NAMES, type UpdateName } from '../../../src/rules/rules.js';
 
 export interface GeneratedCase {
   readonly name: string;
-  readonly table: HostTable;
+  readonly table: HostTable<Float32Array>;
   readonly bags: HostBags;
   readonly gradient: Float32Array; // [batch * dim]
   readonly options: BagOptions;
@@ -52,7 +52,7 @@ export function generatedCase(seed: number): GeneratedCase {
   const options: BagOptions = { combiner: pick(random, WEIGHING), outOfRange, maxNorm: random() < 0.3 ? 0.5 : 0 };
   return {
     name: `${seed}: ${rows} x ${dim}, ${batch} bags, ${nnz} ids, ${options.combiner}, ${outOfRange}`,
-    table: { data: floats(rows * dim), rows, dim },
+    table: floatTable(floats(rows * dim), rows, dim),
     bags: { values, rowSplits, weights },
     gradient: floats(batch * dim),
     options,
@@ -86,7 +86,7 @@ export function usualSlots(optimizer: UpdateName, { rows, dim }: HostTable, seed
 }
 
 /** A table of its own, so that a step does not reach the case. */
-export function copyOf(table: HostTable): HostTable {
+export function copyOf(table: HostTable<Float32Array>): HostTable<Float32Array> {
   return { ...table, data: table.data.slice() };
 }
 

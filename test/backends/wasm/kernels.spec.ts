@@ -1,5 +1,6 @@
 import type { BagOptions } from '../../../src/backends/kernel_set.js';
 import type { Heap } from '../../../src/backends/wasm/heap.js';
+import { FLOAT32 } from '../../../src/codecs/float32.js';
 import { WasmKernels } from '../../../src/backends/wasm/kernels.js';
 
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
@@ -29,7 +30,7 @@ function poolIn(heap: Heap): number[] {
   new Int32Array(buffer, values, 2).set([1, 2]);
   new Int32Array(buffer, rowSplits, 2).set([0, 2]);
   const bags = { values: values!, rowSplits: rowSplits!, weights: 0, nnz: 2, batch: 1 };
-  kernels.embeddingBag({ address: table!, rows: 3, dim: 5 }, bags, SUM, pooled!);
+  kernels.embeddingBag({ address: table!, codec: FLOAT32, rows: 3, dim: 5 }, bags, SUM, pooled!);
   return Array.from(new Float32Array(buffer, pooled, 5));
 }
 

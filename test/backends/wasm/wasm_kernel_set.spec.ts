@@ -1,5 +1,5 @@
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
-import { IdOutOfRange, type HostTable } from '../../../src/backends/kernel_set.js';
+import { IdOutOfRange, floatTable, type HostTable } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
 import { ValueError } from '../../../src/base/errors.js';
@@ -63,7 +63,7 @@ describe('WebAssembly kernels on typed arrays', () => {
     it(`step as the reference does: ${optimizer}`, () => {
       for (const seed of SEEDS) {
         const { name, table, bags, options, gradient } = generatedCase(seed);
-        const run = (kernels: typeof referenceKernels): { table: HostTable; slots: Float32Array[] } => {
+        const run = (kernels: typeof referenceKernels): { table: HostTable<Float32Array>; slots: Float32Array[] } => {
           const written = { table: copyOf(table), slots: usualSlots(optimizer, table, seed) };
           for (let step = 0; step < 2; step++) {
             const hyper = usualHyper(optimizer);
@@ -92,12 +92,12 @@ describe('WebAssembly kernels on typed arrays', () => {
     const longSplits = new Int32Array(many + 1).fill(3);
     longSplits.set(rowSplits);
     const pooled = new Float32Array(many * dim);
-    lookUpInto(set, { data: view(), rows, dim }, { values, rowSplits: longSplits, weights: null }, options, pooled);
+    lookUpInto(set, floatTable(view(), rows, dim), { values, rowSplits: longSplits, weights: null }, options, pooled);
     expect(heap.memory.buffer).not.toBe(before);
     expect([pooled[0], pooled[dim], pooled[2 * dim]]).toEqual([7, 49, 0]);
     const gradient = new Float32Array(2 * dim).fill(1);
     const bags = { values, rowSplits, weights: null };
-    stepOne(set, 'sgd', { data: view(), rows, dim }, [], gradient, bags, options, usualHyper('sgd'));
+    stepOne(set, 'sgd', floatTable(view(), rows, dim), [], gradient, bags, options, usualHyper('sgd'));
     expect(view()[3 * dim]).toBeCloseTo(2.9, 6);
     expect(view()[5 * dim]).toBe(5);
     heap.free(address);
@@ -110,7 +110,7 @@ describe('WebAssembly kernels on typed arrays', () => {
     const address = own.heap.malloc(4 * rows * dim, 'table');
     const view = () => new Float32Array(own.heap.memory.buffer, address, rows * dim);
     const ids = [rows - 1, 0, 2 ** 23, rows - 1];
-    const table = () => ({ data: view(), rows, dim });
+    const table = () => floatTable(view(), rows, dim);
     const bags = { values: Int32Array.from(ids), rowSplits: Int32Array.of(0, 1, 2, 3, 4), weights: null };
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
     const gradient = Float32Array.from({ length: 4 * dim }, (_, i) => Math.floor(i / dim) + 1);
@@ -122,7 +122,7 @@ describe('WebAssembly kernels on typed arrays', () => {
   });
 
   it('name an id out of range, its position and the rows, and write nothing', () => {
-    const table = { data: Float32Array.from([1, 2, 3, 4]), rows: 2, dim: 2 };
+    const table = floatTable(Float32Array.from([1, 2, 3, 4]), 2, 2);
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
     for (const id of [2, -1, 2147483647, -2147483648]) {
       const bags = { values: Int32Array.from([1, id]), rowSplits: Int32Array.from([0, 2]), weights: null };
@@ -149,7 +149,7 @@ describe('WebAssembly kernels on typed arrays', () => {
 
   it('refuse arrays of other lengths than the rest says, and write nothing beyond them', () => {
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
-    const table = { data: Float32Array.of(1, 2, 3, 4), rows: 2, dim: 2 };
+    const table = floatTable(Float32Array.of(1, 2, 3, 4), 2, 2);
     const bags = { values: Int32Array.of(0, 1), rowSplits: Int32Array.of(0, 2), weights: Float32Array.of(1, 1) };
     const gradient = Float32Array.of(1, 1);
     const [short, two] = [new Float32Array(1), new Float32Array(2)];
@@ -182,7 +182,7 @@ describe('WebAssembly kernels on typed arrays', () => {
   });
 
   it('refuse row splits that fall or end elsewhere', () => {
-    const table = { data: new Float32Array(4), rows: 2, dim: 2 };
+    const table = floatTable(new Float32Array(4), 2, 2);
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
     for (const rowSplits of [
       [0, 3],

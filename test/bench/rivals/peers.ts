@@ -1,7 +1,7 @@
 /** Who is measured, and how their programs start. */
 import { fileURLToPath } from 'node:url';
 import { WITH_SOURCES } from '../../helpers/programs.js';
-import type { PackedStorage } from '../../../src/base/types.js';
+import type { PackedStorage } from '../../../src/codecs/codec.js';
 import { Peer } from './peer.js';
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));

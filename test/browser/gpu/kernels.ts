@@ -1,9 +1,8 @@
 /** Kernels of the backend in use against the reference, over generated batches. Reads wait for the GPU. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../../src/backends/bag_tensors.js';
-import { setPackedForm, wordsPerRow, type HostBags, type PackedTable } from '../../../src/backends/kernel_set.js';
-import { unpackRows } from '../../../src/backends/packed/rows.js';
-import { roundingKey } from '../../../src/backends/packed/rounding.js';
+import { setForm, type HostBags, type HostTable } from '../../../src/backends/kernel_set.js';
+import { roundingKey } from '../../../src/backends/rounding.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { currentBackend } from '../../../src/backends/registry.js';
 import { packHyper } from '../../../src/rules/hyper.js';
@@ -48,11 +47,11 @@ function freeBags({ values, rowSplits, weights }: BagTensors): void {
 }
 
 /** Lookups and gradients of a case; ids that only the GPU knows have no gradient by row, as its shape would need a read. */
-async function lookedUp(example: BagCase, packed: PackedTable | null, onGpu: boolean): Promise<Compared[]> {
+async function lookedUp(example: BagCase, packed: HostTable | null, onGpu: boolean): Promise<Compared[]> {
   const { table: plain, bags: host, options, gradient: given } = example;
   const { rows, dim } = plain;
   const backend = currentBackend();
-  const table = variableOf(plain.data, rows, dim, packed);
+  const table = variableOf(packed ?? plain);
   const bags = bagTensors(host, onGpu);
   const gradient = tf.tensor2d(given, [host.rowSplits.length - 1, dim]);
   const found: Compared[] = [];
@@ -81,23 +80,16 @@ async function lookedUp(example: BagCase, packed: PackedTable | null, onGpu: boo
   return found;
 }
 
-function variableOf(data: Float32Array, rows: number, dim: number, packed: PackedTable | null): tf.Variable {
+function variableOf({ codec, data, rows, dim }: HostTable): tf.Variable {
   return tf.tidy(() => {
-    if (packed === null) return tf.variable(tf.tensor2d(data.slice(), [rows, dim]));
-    const { storage, words } = packed;
-    const variable = tf.variable(tf.tensor2d(words.slice(), [rows, wordsPerRow(storage, dim)], 'int32'));
-    setPackedForm(variable, { storage, dim });
+    const variable = tf.variable(tf.tensor2d(data.slice(), [rows, codec.words(dim)], codec.dtype));
+    if (!codec.isPlain) setForm(variable, { codec, dim });
     return variable;
   });
 }
 
 /** A step of the optimizer of the seed. Packed rows may be rounded the other way where their last bits are in doubt. */
-async function stepped(
-  example: BagCase,
-  packed: PackedTable | null,
-  seed: number,
-  onGpu: boolean,
-): Promise<Compared[]> {
+async function stepped(example: BagCase, packed: HostTable | null, seed: number, onGpu: boolean): Promise<Compared[]> {
   // Each sixth case is one of float16.
   const number = packed === null ? seed : Math.floor(seed / 6);
   const optimizer: UpdateName = UPDATE_NAMES[number % UPDATE_NAMES.length]!;
@@ -107,7 +99,7 @@ async function stepped(
   const hyper = packHyper({ ...drawn, ...roundingKey({ seed, step: seed + 1, rows, dim }) });
 
   const slots = usedSlots(optimizer, plain, seed);
-  const table = variableOf(plain.data, rows, dim, packed);
+  const table = variableOf(packed ?? plain);
   const state = slots.map((slot) =>
     tf.tidy(() => tf.variable(tf.tensor(slot.slice(), slotShape(optimizer, [rows, dim])))),
   );
@@ -116,18 +108,14 @@ async function stepped(
   const entries = [{ gradient, bags, options }];
   currentBackend().step([{ optimizer, table, slots: state, entries, dense: null, hyper }]);
 
-  const wanted = packed === null ? copyTable(plain) : { ...packed, words: packed.words.slice() };
+  const wanted: HostTable = packed === null ? copyTable(plain) : { ...packed, data: packed.data.slice() };
   stepOne(referenceKernels, optimizer, wanted, slots, given, host, options, hyper);
   const size = (1 + gradientMagnitude(example)) ** 2;
   const ours = await take(table);
   const values: Compared =
-    'data' in wanted
+    packed === null
       ? { what: optimizer, ours, theirs: wanted.data, magnitude: size }
-      : ofHalves(
-          optimizer,
-          unpackRows(ours as Int32Array, wanted.storage, dim),
-          unpackRows(wanted.words, wanted.storage, dim),
-        );
+      : ofHalves(optimizer, wanted.codec.unpack(ours, dim), wanted.codec.unpack(wanted.data, dim));
   const found = [values];
   for (const [i, slot] of slots.entries()) {
     found.push({ what: `${optimizer} slot ${i}`, ours: await take(state[i]!), theirs: slot, magnitude: size });

@@ -5,6 +5,7 @@ import { withTpuEmulator, type EmulatedMachine } from '../../helpers/tpu_emulato
 import { pooledBags } from './forms.js';
 import type { DistributedCase, InputCase } from './generated_case.js';
 import { runCase, type Moment, type Noted } from './run.js';
+import { floatTable } from '../../../src/backends/kernel_set.js';
 
 const TOLERANCE = 1e-6;
 
@@ -50,7 +51,7 @@ class Comparison {
     const { values } = this.expected[Math.max(0, step - 1)]!.tables.find((table) => table.name === name)!;
     return {
       name,
-      table: { data: values, rows, dim },
+      table: floatTable(values, rows, dim),
       bags,
       options: { combiner, outOfRange: 'zero', maxNorm: 0 },
       gradient: Float32Array.of(1),

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { unpackRows } from '../../../src/backends/packed/rows.js';
+import { codecOf } from '../../../src/codecs/codecs.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { expectRejection } from '../../helpers/errors.js';
 import { composedBags, composedRows, type Bag } from '../../helpers/pairs/composed_lookup.js';
@@ -109,8 +109,8 @@ function makeLayer(given: Case, values: number[][]): emb.Embedding | emb.RaggedE
 
 /** The numbers that a layer's rows stand for. */
 function rowsOf(layer: { getWeights(): tf.Tensor[] }, storage: Case['storage']): Float32Array {
-  const words = layer.getWeights()[0]!.dataSync();
-  return storage === 'float32' ? Float32Array.from(words) : unpackRows(words as Int32Array, storage, DIM);
+  const words = layer.getWeights()[0]!.dataSync<'float32' | 'int32'>();
+  return Float32Array.from(codecOf(storage).unpack(words, DIM));
 }
 
 /** Which ids stand for nothing. */

@@ -30,7 +30,7 @@ const TENSORFLOW = [
 const SHARED_TENSORS = ['backends/devices/host/shared_tensors', 'backends/tensorflow/shared_tensors'];
 const OPS = ['lookup/sizes', 'lookup/shared_memory', 'lookup/sparse_apply'];
 const MANY = ['same_ids', 'many_tables', 'united_uses', 'denormals'].map((name) => `backends/${name}`);
-const PACKED = ['backends/agreement', 'backends/packed/rounding', 'backends/dense_kernels'];
+const CODECS = ['backends/agreement', 'backends/rounding', 'codecs/', 'backends/dense_kernels'];
 const STEP = ['capture/overrides/', 'backends/tensorflow/step_kernels', 'backends/native/plain_steps'];
 const CAPTURED = ['capture/runs', 'capture/layers/', 'capture/'];
 const WASM = ['backends/wasm/'];
@@ -44,7 +44,7 @@ const GROUPS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^hosts\/wasm\/|threads_wasm/, WASM],
   [/csr/, [...CSR, native('arguments')]],
   [/^kernels\/many_tables|^hosts\/node\/many/, [...MANY, ...NATIVE, 'backends/tensorflow/kernels', ...STEP]],
-  [/^kernels\/packed\/|^hosts\/.*packed/, [...PACKED, ...NATIVE, ...TENSORFLOW]],
+  [/^kernels\/codecs\//, [...CODECS, ...NATIVE, ...TENSORFLOW]],
   [/shared_tensors/, [...SHARED_TENSORS, ...TENSORFLOW, ...NATIVE]],
   [/graphs\.\w+$/, [...CAPTURED, ...TENSORFLOW]],
   [
@@ -54,7 +54,7 @@ const GROUPS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^hosts\/node\/files/, ['io/']],
   [/^hosts\/node\/dense/, ['backends/dense_kernels', ...NATIVE]],
   [/^hosts\/tensorflow\//, [...TENSORFLOW, ...MANY, ...STEP, ...CAPTURED]],
-  [/^hosts\//, [...NATIVE, ...OPS, ...NATIVE_SLOW, ...CSR, ...MANY, ...PACKED]],
+  [/^hosts\//, [...NATIVE, ...OPS, ...NATIVE_SLOW, ...CSR, ...MANY, ...CODECS]],
   [/./, [...NATIVE, ...MANY, ...OPS, 'backends/tensorflow/kernels', 'backends/agreement', ...NATIVE_SLOW]],
 ];
 

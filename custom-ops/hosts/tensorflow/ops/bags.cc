@@ -1,4 +1,4 @@
-/* Lookups of one table and their gradients as TensorFlow ops. */
+/* Lookups of one table and their gradients as TensorFlow ops; an op has one type of table, so packed rows have ops of their own. */
 #include <stdint.h>
 
 #include <vector>
@@ -18,7 +18,7 @@ namespace {
 void compute_bag(void* kernel, TF_OpKernelContext* context) {
   const Attributes& attributes = *static_cast<Attributes*>(kernel);
   Call call(context);
-  const te_table table = call.table(0);
+  const te_rows table = call.rows(0, attributes);
   const te_bags bags = call.bags(1, attributes);
   const int64_t dims[] = {bags.batch, table.dim};
   TF_Tensor* pooled = call.output(0, TF_FLOAT, dims, 2, "table", kPooledRows);
@@ -32,7 +32,7 @@ void compute_bag_grad(void* kernel, TF_OpKernelContext* context) {
   const Attributes& attributes = *static_cast<Attributes*>(kernel);
   Call call(context);
   const te_bags bags = call.bags(1, attributes);
-  te_table table = call.table(4);
+  te_rows table = call.rows(4);
   if (call.failed()) return;
   if (attributes.max_norm > 0) {
     if (table.rows != attributes.rows) {
@@ -71,7 +71,7 @@ void compute_bag_grad(void* kernel, TF_OpKernelContext* context) {
 void compute_bag_weights_grad(void* kernel, TF_OpKernelContext* context) {
   const Attributes& attributes = *static_cast<Attributes*>(kernel);
   Call call(context);
-  const te_table table = call.table(0);
+  const te_rows table = call.rows(0, attributes);
   const te_bags bags = call.bags(2, attributes, true);
   const float* gradient = call.gradient(1, bags.batch, table.dim);
   TF_Tensor* weights_gradient = call.output(0, TF_FLOAT, &bags.nnz, 1, "values", "gradients of weights");
@@ -112,6 +112,22 @@ OpList bag_ops() {
        {TE_BAG_ATTRIBUTES},
        bag_weights_grad_shape,
        create_bag,
+       compute_bag_weights_grad,
+       false},
+      {"EmbeddingPackedBag",
+       {"table: int32", TE_BAG_INPUTS},
+       {"pooled: float"},
+       {TE_BAG_ATTRIBUTES, TE_PACKED_ATTRIBUTES},
+       packed_bag_shape,
+       create_packed,
+       compute_bag,
+       false},
+      {"EmbeddingPackedBagWeightsGrad",
+       {"table: int32", "gradient: float", TE_BAG_INPUTS},
+       {"weights_gradient: float"},
+       {TE_BAG_ATTRIBUTES, TE_PACKED_ATTRIBUTES},
+       packed_bag_weights_grad_shape,
+       create_packed,
        compute_bag_weights_grad,
        false},
       {"TPUEmbeddingActivations", {}, {}, {}, nullptr, create_plain, compute_tpu_activations, false},

@@ -71,7 +71,7 @@ void compute_bags(void*, TF_OpKernelContext* context) {
   for (int i = 0; i < count; ++i) {
     te_lookup& each = lookups[static_cast<size_t>(i)];
     const Attributes attributes = modes.of(i);
-    each.table = call.table(i);
+    each.table = call.rows(i);
     each.bags = call.bags(count + i, 2 * count + i, 3 * count + i, attributes);
     const int64_t dims[] = {each.bags.batch, each.table.dim};
     TF_Tensor* pooled = call.output(i, TF_FLOAT, dims, 2, "table", "pooled rows");
@@ -224,7 +224,7 @@ void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
   for (int i = 0; i < count; ++i) {
     te_step& each = steps[static_cast<size_t>(i)];
     each = te_step();
-    each.table = call.table(i);
+    each.table = call.rows(i);
     if (call.failed()) return;
     written.push_back(span_of_rows(each.table));
     for (int s = 0; s < kSlots; ++s) {

@@ -101,7 +101,7 @@ void compute_scaled_rows(void*, TF_OpKernelContext* context) {
 /* rows and gradient [n, dim], that of the rows scaled down to max_norm -> the gradient of the rows as they are. */
 void compute_norm_grad(void* kernel, TF_OpKernelContext* context) {
   Call call(context);
-  const te_table table = call.table(0);
+  const te_rows table = call.rows(0);
   const float* gradient = call.gradient(1, table.rows, table.dim);
   const int64_t dims[] = {table.rows, table.dim};
   call.at_most_int32("rows", table.rows);

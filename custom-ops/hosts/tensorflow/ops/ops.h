@@ -39,7 +39,6 @@ OpList list_of(const Op (&ops)[kCount]) {
 OpList bag_ops();
 OpList sparse_apply_ops();
 OpList many_ops();
-OpList packed_ops();
 OpList dense_apply_ops();
 OpList row_penalty_ops();
 OpList matrix_row_ops();
@@ -58,6 +57,7 @@ OpList server_info_ops();
 
 /* No defaults: TensorFlow ignores a misspelt attribute, and only a missing one is an error. */
 #define TE_BAG_ATTRIBUTES "combiner: string", "out_of_range: string", "max_norm: float"
+#define TE_PACKED_ATTRIBUTES "storage: string", "dim: int"
 #define TE_BAG_INPUTS "values: int32", "row_splits: int32", "weights: float"
 /* As many as the optimizer has; the others are left out. */
 #define TE_SLOT_INPUTS(slots, type) \

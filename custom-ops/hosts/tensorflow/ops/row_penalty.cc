@@ -11,7 +11,6 @@
 #include "../shapes.h"
 #include "../tables/table_locks.h"
 #include "ops.h"
-#include "packed.h"
 
 namespace te {
 namespace {
@@ -45,24 +44,18 @@ const float* factors_of(Call* call, int index) {
   return nullptr;
 }
 
-/* Rows of floats: input 0. */
-te_penalized float_rows(Call& call, const Attributes*) {
-  const te_table table = call.table(0);
-  return {table.data, table.rows, table.dim, 0};
-}
-
-/* Rows of float16: input 0, in words. */
-te_penalized half_rows(Call& call, const Attributes* attributes) {
-  if (attributes->storage != TE_FLOAT16) call.fail(TF_INVALID_ARGUMENT, "storage: expected float16, received int8");
-  const te_packed_table table = packed_table(call, *attributes);
-  return {table.words, table.rows, table.dim, 1};
+/* Input 0, of rows that train. */
+te_rows trained_rows(Call& call, const Attributes& attributes) {
+  if (!te_trains(attributes.codec)) {
+    call.fail(TF_INVALID_ARGUMENT, "storage: expected float32 or float16, received another one");
+  }
+  return call.rows(0, attributes);
 }
 
 /* rows, ids, factors -> penalty */
-template <te_penalized (*kRows)(Call&, const Attributes*)>
 void compute_row_penalty(void* kernel, TF_OpKernelContext* context) {
   Call call(context);
-  const te_penalized table = kRows(call, static_cast<const Attributes*>(kernel));
+  const te_rows table = trained_rows(call, *static_cast<const Attributes*>(kernel));
   TF_Tensor* ids = call.input(1, "ids", 1);
   const float* factors = factors_of(&call, 2);
   TF_Tensor* penalty = call.output(0, TF_FLOAT, nullptr, 0, "ids", "penalties");
@@ -75,10 +68,9 @@ void compute_row_penalty(void* kernel, TF_OpKernelContext* context) {
 }
 
 /* rows, ids, factors, upstream -> gradient, one row per id */
-template <te_penalized (*kRows)(Call&, const Attributes*)>
 void compute_row_penalty_grad(void* kernel, TF_OpKernelContext* context) {
   Call call(context);
-  const te_penalized table = kRows(call, static_cast<const Attributes*>(kernel));
+  const te_rows table = trained_rows(call, *static_cast<const Attributes*>(kernel));
   TF_Tensor* ids = call.input(1, "ids", 1);
   const float* factors = factors_of(&call, 2);
   TF_Tensor* upstream = call.input(3, "upstream", 0);
@@ -111,7 +103,7 @@ OpList row_penalty_ops() {
        {},
        row_penalty_shape,
        create_plain,
-       compute_row_penalty<float_rows>,
+       compute_row_penalty,
        false},
       {"EmbeddingRowPenaltyGrad",
        {"table: float", "ids: int32", "factors: float", "upstream: float"},
@@ -119,23 +111,23 @@ OpList row_penalty_ops() {
        {},
        row_penalty_grad_shape,
        create_plain,
-       compute_row_penalty_grad<float_rows>,
+       compute_row_penalty_grad,
        false},
       {"EmbeddingPackedRowPenalty",
        {"table: int32", "ids: int32", "factors: float"},
        {"penalty: float"},
-       {"storage: string", "dim: int"},
+       {TE_PACKED_ATTRIBUTES},
        row_penalty_shape,
        create_packed_rows,
-       compute_row_penalty<half_rows>,
+       compute_row_penalty,
        false},
       {"EmbeddingPackedRowPenaltyGrad",
        {"table: int32", "ids: int32", "factors: float", "upstream: float"},
        {"gradient: float"},
-       {"storage: string", "dim: int"},
+       {TE_PACKED_ATTRIBUTES},
        packed_row_penalty_grad_shape,
        create_packed_rows,
-       compute_row_penalty_grad<half_rows>,
+       compute_row_penalty_grad,
        false},
   };
   return list_of(ops);

@@ -10,12 +10,12 @@ namespace {
 
 template <int kOptimizer>
 void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
+  const Attributes& attributes = *static_cast<Attributes*>(kernel);
   Call call(context);
-  const te_table table = call.table(0);
-  step_table<kOptimizer>(call, *static_cast<Attributes*>(kernel), table, span_of_rows(table), [&](TableStep& step) {
-    return te_sparse_apply(kOptimizer, &table, step.slots, step.slot_count, &step.bags, step.gradient, &step.hyper,
-                           step.workspace, step.workspace_bytes);
-  });
+  if (!te_trains(attributes.codec)) {
+    return call.fail(TF_INVALID_ARGUMENT, "storage: expected float32 or float16, received another one");
+  }
+  step_table<kOptimizer>(call, attributes);
 }
 
 }  // namespace
@@ -34,8 +34,18 @@ void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
      create_bag,                                                                                         \
      compute_sparse_apply<optimizer>,                                                                    \
      true},
+/* Rows that are packed, in words. */
+#define TE_PACKED_APPLY(optimizer, name, slots, per_row, idle)                                           \
+  Op{"EmbeddingPackedApply" name,                                                                        \
+     {"table: int32", TE_SLOT_INPUTS(slots, "float"), "gradient: float", TE_BAG_INPUTS, "hyper: float"}, \
+     {},                                                                                                 \
+     {TE_BAG_ATTRIBUTES, TE_PACKED_ATTRIBUTES},                                                          \
+     nothing_shape,                                                                                      \
+     create_packed,                                                                                      \
+     compute_sparse_apply<optimizer>,                                                                    \
+     true},
 OpList sparse_apply_ops() {
-  static const Op ops[] = {TE_EACH_OPTIMIZER(TE_SPARSE_APPLY)
+  static const Op ops[] = {TE_EACH_OPTIMIZER(TE_SPARSE_APPLY) TE_EACH_OPTIMIZER(TE_PACKED_APPLY)
 
   };
   return list_of(ops);

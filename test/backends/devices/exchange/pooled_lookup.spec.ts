@@ -1,7 +1,7 @@
 /** Lookups from tables that lie on devices: those of one device, whatever the layout. */
 import * as tf from '@tensorflow/tfjs';
 import type { Lookup } from '../../../../src/backends/contract.js';
-import { IdOutOfRange, type BagOptions } from '../../../../src/backends/kernel_set.js';
+import { IdOutOfRange, floatTable, type BagOptions } from '../../../../src/backends/kernel_set.js';
 import { kernelSet } from '../../../../src/backends/registry.js';
 import * as emb from '../../../../src/index.js';
 import { lookUp as lookUpAll } from '../../../../src/lookup/lookup.js';
@@ -15,7 +15,11 @@ import { LAYOUT_NAMES, bagTensors, isExact, numbersOf, placeTable, lookUpPooled 
 import { lookUpInto } from '../../../helpers/kernel_calls.js';
 
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
-const TABLE = { data: Float32Array.from({ length: 24 }, (_, i) => i + 1), rows: 6, dim: 4 };
+const TABLE = floatTable(
+  Float32Array.from({ length: 24 }, (_, i) => i + 1),
+  6,
+  4,
+);
 
 /** What the kernels of this thread give. */
 function expectedOf({ table, bags, options }: BagCase): Float32Array {

@@ -3,7 +3,13 @@ import * as tf from '@tensorflow/tfjs';
 import type { DeviceTable } from '../../../../src/backends/devices/machine/device_table.js';
 import type { LookupGradient, TableUpdate } from '../../../../src/backends/contract.js';
 import { HYPER_FIELDS, packHyper, type Hyper } from '../../../../src/rules/hyper.js';
-import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../../../../src/backends/kernel_set.js';
+import {
+  IdOutOfRange,
+  floatTable,
+  type BagOptions,
+  type HostBags,
+  type HostTable,
+} from '../../../../src/backends/kernel_set.js';
 import { kernelSet } from '../../../../src/backends/registry.js';
 import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../../../src/rules/rules.js';
 import { bagCases, copyTable, hyperCase, usedSlots, type BagCase } from '../../../helpers/bag_cases.js';
@@ -24,7 +30,13 @@ interface Uses {
 }
 
 /** One step as the cpu backend makes it: one lookup goes to the kernel, several are first united by rows. */
-function stepHere(optimizer: UpdateName, table: HostTable, slots: Float32Array[], uses: Uses, hyper: Hyper): void {
+function stepHere(
+  optimizer: UpdateName,
+  table: HostTable<Float32Array>,
+  slots: Float32Array[],
+  uses: Uses,
+  hyper: Hyper,
+): void {
   const kernels = kernelSet();
   const { examples, dense } = uses;
   const numbers = packHyper(hyper);
@@ -53,7 +65,7 @@ interface Trained {
   readonly optimizer: UpdateName;
   readonly table: tf.Variable;
   readonly slots: readonly tf.Variable[];
-  readonly expected: HostTable;
+  readonly expected: HostTable<Float32Array>;
   readonly expectedSlots: readonly Float32Array[];
   readonly uses: Uses;
   readonly hyper: Hyper;
@@ -199,7 +211,7 @@ describeEmulator(
 
 describeEmulator('steps', { chips: 4, coresPerChip: 1 }, () => {
   const bags: HostBags = { values: Int32Array.of(0, 3, 5, 3), rowSplits: Int32Array.of(0, 2, 4), weights: null };
-  const table = { data: new Random(1).floats(48), rows: 6, dim: 8 };
+  const table = floatTable(new Random(1).floats(48), 6, 8);
   const example: BagCase = { name: 'small', table, bags, options: SINGLE, gradient: new Random(2).floats(16) };
   const plain = { ...hyperCase('adagrad', 0) };
 

@@ -9,6 +9,7 @@ import { Random } from '../../../helpers/random.js';
 import { expectClose } from '../../../helpers/tensors.js';
 import { HOSTS, describeEmulator, emulator } from '../../emulator/describe_emulator.js';
 import { LAYOUT_NAMES, numbersOf, placeTable } from '../../emulator/tables.js';
+import { floatTable } from '../../../../src/backends/kernel_set.js';
 
 const weighted = bagCases(300, 9000).filter(({ bags }) => bags.weights !== null);
 
@@ -58,7 +59,7 @@ describeEmulator(
       it(`are zeros where the divisor is zero: ${layout}`, () => {
         for (const combiner of WEIGHING) {
           tf.tidy(() => {
-            const table = { data: new Random(2).floats(20), rows: 5, dim: 4 };
+            const table = floatTable(new Random(2).floats(20), 5, 4);
             const placed = placeTable(layout, table, new Random(3));
             const ofWeights = (weights: tf.Tensor): tf.Scalar =>
               emb.ops

@@ -3,7 +3,14 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { WITH_SOURCES } from '../../../helpers/programs.js';
-import type { IdOutOfRange, BagOptions, HostBags, HostTable } from '../../../../src/backends/kernel_set.js';
+import { FLOAT32 } from '../../../../src/codecs/float32.js';
+import {
+  floatTable,
+  type IdOutOfRange,
+  type BagOptions,
+  type HostBags,
+  type HostTable,
+} from '../../../../src/backends/kernel_set.js';
 import type { WorkerProgram } from '../../../../src/base/worker_thread.js';
 import { WasmHeap } from '../../../../src/backends/wasm/heap.js';
 import { embeddingBags, type LookupAt } from '../../../../src/backends/wasm/joint_calls.js';
@@ -25,7 +32,7 @@ const WAIT_MS = 10_000;
 bringThreads();
 
 interface LargeCase {
-  readonly table: HostTable;
+  readonly table: HostTable<Float32Array>;
   readonly bags: HostBags;
   readonly gradient: Float32Array;
   readonly options: BagOptions;
@@ -42,7 +49,7 @@ function largeCase(seed: number): LargeCase {
   const weights = seed % 2 === 0 ? null : Float32Array.from(values, () => random());
   const options = { combiner: WEIGHING[seed % 3]!, outOfRange: 'error', maxNorm: seed % 5 === 0 ? 0.5 : 0 } as const;
   return {
-    table: { data: floats(rows * dim), rows, dim },
+    table: floatTable(floats(rows * dim), rows, dim),
     bags: { values, rowSplits, weights },
     gradient: floats(batch * dim),
     options,
@@ -125,7 +132,7 @@ describe('threads of the WebAssembly kernels', () => {
     const set = new WasmKernelSet({ shared: true });
     sets.push(set);
     set.setThreads(2);
-    const table = { data: new Float32Array(8), rows: 2, dim: 4 };
+    const table = floatTable(new Float32Array(8), 2, 4);
     const bags = { values: new Int32Array([0, 1]), rowSplits: new Int32Array([0, 2]), weights: null };
     const pooled = new Float32Array(4);
     for (let i = 0; i < 100; i++)
@@ -193,7 +200,7 @@ function lookupOf({ heap }: WasmKernels, batch: number): LookupAt {
   new Int32Array(heap.memory.buffer, values, batch).fill(0);
   new Int32Array(heap.memory.buffer, rowSplits, batch + 1).forEach((_, b, splits) => (splits[b] = b));
   const bags = { values, rowSplits, weights: 0, nnz: batch, batch };
-  return { table: { address, rows, dim }, bags, options: OPTIONS, pooled };
+  return { table: { address, codec: FLOAT32, rows, dim }, bags, options: OPTIONS, pooled };
 }
 
 async function until(condition: () => boolean): Promise<void> {

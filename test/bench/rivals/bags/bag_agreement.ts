@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SLOT_NAMES, type UpdateName } from '../../../../src/rules/rules.js';
-import { type BagOptions, wordsPerRow } from '../../../../src/backends/kernel_set.js';
-import { packRows, unpackRows } from '../../../../src/backends/packed/rows.js';
+import { floatTable, type BagOptions } from '../../../../src/backends/kernel_set.js';
+import { codecOf } from '../../../../src/codecs/codecs.js';
 import { referenceKernels } from '../../../../src/backends/reference/reference_kernel_set.js';
 import { Random } from '../../../helpers/random.js';
 import { drawBags, type BagCase } from './bag_cases.js';
@@ -31,7 +31,7 @@ interface Outputs {
 
 function expected(bagCase: BagCase, start: Float32Array, { batches, gradient }: BagBatches, isLazy: boolean): Outputs {
   const { dim, op, combiner } = bagCase;
-  const table = { data: start.slice(), rows: ROWS, dim };
+  const table = floatTable(start.slice(), ROWS, dim);
   const options: BagOptions = { combiner, outOfRange: 'error', maxNorm: 0 };
   const pooled = new Float32Array(BATCH * dim);
   lookUpInto(referenceKernels, table, batches[0]!, options, pooled);
@@ -69,9 +69,10 @@ const differs = (actual: Outputs, wanted: Outputs): string | null => {
 function kept(peer: string, values: Float32Array, dim: number): Float32Array {
   const storage = PACKED.find((each) => each === peer);
   if (storage === undefined) return values;
-  const words = new Int32Array(ROWS * wordsPerRow(storage, dim));
-  packRows(values, storage, dim, words);
-  return unpackRows(words, storage, dim);
+  const codec = codecOf(storage);
+  const words = new Int32Array(ROWS * codec.words(dim));
+  codec.pack(values, dim, words);
+  return codec.unpack(words, dim);
 }
 
 /** Asks for the case with few rows. */

@@ -1,15 +1,9 @@
 /** Our kernels on typed arrays: `own_bags.ts native|wasm|float16|int8 THREADS`; the last two look up packed rows. */
-import {
-  type BagOptions,
-  type HostTable,
-  type KernelSet,
-  wordsPerRow,
-  type PackedTable,
-} from '../../../../src/backends/kernel_set.js';
+import { floatTable, type BagOptions, type HostTable, type KernelSet } from '../../../../src/backends/kernel_set.js';
 import { loadNative } from '../../../../src/backends/native/register.js';
 import { ready } from '../../../../src/backends/wasm/module.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
-import { packRows, unpackRows } from '../../../../src/backends/packed/rows.js';
+import { codecOf } from '../../../../src/codecs/codecs.js';
 import { SLOT_NAMES, type UpdateName } from '../../../../src/rules/rules.js';
 import { floatsOf, readBags, writeOutputs, type BagsRequest, type TableRequest } from './bag_files.js';
 import { PACKED } from '../peers.js';
@@ -19,9 +13,10 @@ import { lookUpInto, stepOne } from '../../../helpers/kernel_calls.js';
 
 const [name, threads] = [process.argv[2]!, Number(process.argv[3])];
 const storage = PACKED.find((each) => each === name);
+const codec = codecOf(storage);
 
 interface Opened {
-  readonly table: HostTable | PackedTable;
+  readonly table: HostTable;
   readonly slots: Float32Array[];
   readonly optimizer: UpdateName | null;
   readonly learningRate: number;
@@ -69,13 +64,13 @@ let folder: string;
 let pooled: Float32Array;
 
 /** Rows of fewer bits; without values all are alike. */
-function packed({ rows, dim, table }: TableRequest): PackedTable {
-  const perRow = wordsPerRow(storage!, dim);
+function packed({ rows, dim, table }: TableRequest): HostTable {
+  const perRow = codec.words(dim);
   const memory = ofTable.arrays([rows * perRow])[0]!;
   const words = new Int32Array(memory.buffer, memory.byteOffset, memory.length);
-  packRows(table === null ? new Float32Array(dim).fill(0.01) : floatsOf(table), storage!, dim, words);
+  codec.pack(table === null ? new Float32Array(dim).fill(0.01) : floatsOf(table), dim, words);
   for (let filled = perRow; table === null && filled < words.length; filled *= 2) words.copyWithin(filled, 0, filled);
-  return { words, storage: storage!, rows, dim };
+  return { codec, data: words, rows, dim };
 }
 
 function open(request: TableRequest): void {
@@ -101,7 +96,7 @@ function openFloats({ rows, dim, table, optimizer, learningRate }: TableRequest)
   if (table === null) data!.fill(0.01);
   else data!.set(floatsOf(table));
   slots.forEach((slot, i) => slot.fill(startOf(named!, i)));
-  opened = { table: { data: data!, rows, dim }, slots, optimizer: named, learningRate };
+  opened = { table: floatTable(data!, rows, dim), slots, optimizer: named, learningRate };
 }
 
 function bags(request: BagsRequest): void {
@@ -117,7 +112,6 @@ function bags(request: BagsRequest): void {
   let steps = 0;
   step = () => {
     const batch = batches[n++ % batches.length]!;
-    if ('words' in table) return lookUpInto(kernels, table, batch, options, pooled);
     lookUpInto(kernels, table, batch, options, pooled);
     if (optimizer === null) return;
     const hyper = hyperAt(optimizer, learningRate, ++steps);
@@ -131,7 +125,7 @@ function outputs({ steps }: { steps: number }): void {
   const first = pooled.slice();
   for (let k = 1; k < steps; k++) step();
   const { table } = opened;
-  writeOutputs(folder, first, 'words' in table ? unpackRows(table.words, table.storage, table.dim) : table.data);
+  writeOutputs(folder, first, table.codec.unpack(table.data, table.dim));
 }
 
 function close(): void {

@@ -1,15 +1,15 @@
 import * as tf from '@tensorflow/tfjs';
-import { halfValue, nearestHalf } from '../../../src/backends/packed/half.js';
-import { wordsPerRow } from '../../../src/backends/kernel_set.js';
-import { firstUnpackable, packRows, unpackRows } from '../../../src/backends/packed/rows.js';
-import * as emb from '../../../src/node.js';
-import type { PackedStorage } from '../../../src/base/types.js';
+import type { Codec } from '../../src/codecs/codec.js';
+import { FLOAT16 } from '../../src/codecs/float16.js';
+import { halfValue, nearestHalf } from '../../src/codecs/half.js';
+import { INT8 } from '../../src/codecs/int8.js';
+import * as emb from '../../src/node.js';
 
 /** What a row is read as after it was packed. */
-function kept(values: number[], storage: PackedStorage): number[] {
-  const words = new Int32Array(wordsPerRow(storage, values.length));
-  packRows(Float32Array.from(values), storage, values.length, words);
-  return [...unpackRows(words, storage, values.length)];
+function kept(values: number[], codec: Codec): number[] {
+  const words = new Int32Array(codec.words(values.length));
+  codec.pack(Float32Array.from(values), values.length, words);
+  return [...codec.unpack(words, values.length)];
 }
 
 describe('packed rows', () => {
@@ -28,7 +28,7 @@ describe('packed rows', () => {
       ];
       // Codes count from the least number.
       const fromEnd = sign < 0 ? [255, 0, 254, 254, 252, 252, 154, 154, 2, 0, 255, 254, 1] : expected;
-      expect(kept(row, 'int8')).toEqual(fromEnd);
+      expect(kept(row, INT8)).toEqual(fromEnd);
     }
   });
 
@@ -39,22 +39,22 @@ describe('packed rows', () => {
         expect(halfValue(nearestHalf(signed)))
           .withContext(`${signed}`)
           .toBe(Math.sign(signed) * 65504);
-        expect(kept([1, signed, 2], 'float16')).toEqual([1, Math.sign(signed) * 65504, 2]);
-        expect(firstUnpackable(Float32Array.of(1, signed), 'float16', 2)).toBeNull();
+        expect(kept([1, signed, 2], FLOAT16)).toEqual([1, Math.sign(signed) * 65504, 2]);
+        expect(FLOAT16.firstUnpackable(Float32Array.of(1, signed), 2)).toBeNull();
       }
     }
     for (const value of [65520, 65520 + step, 65536, 3e38]) {
       expect(halfValue(nearestHalf(-value))).toBe(-Infinity);
-      const found = firstUnpackable(Float32Array.of(1, 2, -value, 3), 'float16', 2)!;
+      const found = FLOAT16.firstUnpackable(Float32Array.of(1, 2, -value, 3), 2)!;
       expect([found.row, found.column, found.reason]).toEqual([1, 0, 'the largest half is 65504']);
     }
-    expect(firstUnpackable(Float32Array.of(Infinity, NaN), 'float16', 2)).toBeNull();
+    expect(FLOAT16.firstUnpackable(Float32Array.of(Infinity, NaN), 2)).toBeNull();
   });
 
   it('of float16 take the even half where a number lies in the middle of two', () => {
     const unit = 2 ** -10;
     const numbers = [1 + unit / 2, 1 + 1.5 * unit, 1 + 2.5 * unit, 2 - unit / 2, 2 ** -25, 3 * 2 ** -25, 2049, 2051];
-    expect(kept(numbers, 'float16')).toEqual([1, 1 + 2 * unit, 1 + 2 * unit, 2, 0, 2 ** -23, 2048, 2052]);
+    expect(kept(numbers, FLOAT16)).toEqual([1, 1 + 2 * unit, 1 + 2 * unit, 2, 0, 2 ** -23, 2048, 2052]);
   });
 
   it('of a layer take weights that round to the largest half, and say which do not', async () => {

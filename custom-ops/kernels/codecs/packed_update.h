@@ -4,8 +4,8 @@
 
 /* The columns of a row as floats. */
 static void widen_row(const te_update* job, int64_t row, float* to) {
-  const int32_t* words = job->words + row * job->row_words;
-  const int64_t dim = job->dim;
+  const int32_t* words = te_words(&job->table) + row * job->row_words;
+  const int64_t dim = job->table.dim;
   int64_t c = 0;
   for (; c + TE_LANES <= dim; c += TE_LANES) v_store(to + c, v_load_halves(words + c / 2));
   if (c < dim) {
@@ -15,8 +15,8 @@ static void widen_row(const te_update* job, int64_t row, float* to) {
 }
 
 TE_APART void round_row(const te_update* job, int64_t row, float* values) {
-  te_round_row(values, job->dim, job->rounding_key[0], job->rounding_key[1], (uint32_t)row,
-               job->words + row * job->row_words);
+  te_round_row(values, job->table.dim, job->rounding_key[0], job->rounding_key[1], (uint32_t)row,
+               te_words(&job->table) + row * job->row_words);
 }
 
 /* Behind the rows of scratch that a gradient takes. */
@@ -28,7 +28,7 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
                                        int64_t begin, float* g) {
   const te_groups* groups = job->groups;
   const te_hyper* h = job->hyper;
-  const int64_t dim = job->dim, slot_dim = te_has_row_slots(optimizer) ? 1 : dim;
+  const int64_t dim = job->table.dim, slot_dim = te_has_row_slots(optimizer) ? 1 : dim;
   const step_extras extras = extras_of(job);
   const int64_t slots = te_has_row_slots(optimizer) ? 0 : te_slot_count(optimizer);
   const int64_t bytes = job->row_words * 4 + slots * dim * 4;
@@ -39,7 +39,7 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
     const int64_t row = groups->rows[u];
     const int64_t coming = groups->rows[te_min(u + ahead, end - 1)];
     float* state[TE_MOST_SLOTS] = {NULL};
-    fetch_row((const float*)job->words, job->row_words, coming, 1);
+    fetch_row(te_floats(&job->table), job->row_words, coming, 1);
     for (int s = 0; s < te_slot_count(optimizer); s++) {
       state[s] = job->slots[s] + row * slot_dim;
       fetch_row(job->slots[s], slot_dim, coming, 1);
@@ -91,7 +91,7 @@ static double packed_gradient_squares(const te_update* job, int64_t first, int64
     if (job->max_norm > 0.0f) widen_row(job, groups->rows[u], w);
     row_gradient(job, w, begin, groups->ends[u], scratch);
     begin = groups->ends[u];
-    sum += te_dot(scratch, scratch, job->dim);
+    sum += te_dot(scratch, scratch, job->table.dim);
   }
   return sum;
 }
