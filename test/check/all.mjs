@@ -21,11 +21,16 @@ const isKept = !process.env['CI'];
 /**
  * @param {string} name
  * @param {readonly string[]} args
+ * @param {Readonly<Record<string, string>>} [env]
  * @returns {Promise<{ readonly passed: boolean, readonly seconds: number }>}
  */
-function check(name, args) {
+function check(name, args, env) {
   const begun = Date.now();
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   /** @type {Buffer[]} */
   const said = [];
   child.stdout.on('data', (chunk) => said.push(chunk));
@@ -65,7 +70,7 @@ async function lane() {
       continue;
     }
     delete passed[name];
-    const end = await check(name, part.args(ROOT, isKept));
+    const end = await check(name, part.args(ROOT, isKept), part.env);
     ends.set(name, `${end.passed ? 'passed' : 'FAILED'} ${end.seconds.toFixed(1)} s`);
     if (end.passed) passed[name] = stamp;
     else failed++;

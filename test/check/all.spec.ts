@@ -7,7 +7,7 @@ import { ROOT } from '../helpers/project.js';
 
 const SETTINGS = ['.prettierrc.json', '.prettierignore', '.editorconfig', '.gitignore', 'eslint.config.js', 'LICENSE'];
 /** All but the declared types, which need a build and a release: their specs lie in test/release. */
-const PARTS = ['tsc', 'eslint', 'prettier', 'API docs', 'imports', 'words'];
+const PARTS = ['eslint', 'prettier', 'API docs', 'tsc', 'imports', 'words'];
 
 const INDEX = `/** The public names. */
 export { double } from './base/double.js';
