@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // @ts-check
 /**
- * Every part of the check, or those that are named: `npm run check -- eslint tsc`. A few run at a time, and each says what
+ * Every part of the check, or those that are named: `npm run check -- oxlint tsc`. A few run at a time, and each says what
  * it has to say when it ends. A part that passed and looks at nothing that changed since is not run, but where CI is set.
  * Exits with 1 where one fails.
  */

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../helpers/project.js';
 
-const SETTINGS = ['.prettierrc.json', '.prettierignore', '.editorconfig', '.gitignore', 'eslint.config.js', 'LICENSE'];
+const SETTINGS = ['.prettierrc.json', '.prettierignore', '.editorconfig', '.gitignore', '.oxlintrc.json', 'LICENSE'];
 /** All but the declared types, which need a build and a release: their specs lie in test/release. */
-const PARTS = ['eslint', 'prettier', 'API docs', 'tsc', 'imports', 'words'];
+const PARTS = ['prettier', 'API docs', 'tsc', 'imports', 'oxlint', 'words'];
 
 const INDEX = `/** The public names. */
 export { double } from './base/double.js';
@@ -122,7 +122,7 @@ describe('npm run check', () => {
   it('fails where types, lint, format, links, imports or words are wrong', () => {
     expect(saidOf('tsc', 'src/index.ts', `${INDEX}export const three: string = 3;\n`)).toContain('TS2322');
     const unused = DOUBLE.replace('  return', '  let unused = 1;\n  return');
-    expect(saidOf('eslint', 'src/base/double.ts', unused)).toContain('no-unused-vars');
+    expect(saidOf('oxlint', 'src/base/double.ts', unused)).toContain('no-unused-vars');
     const loose = DOUBLE.replace('2 * value', '2*value');
     expect(saidOf('prettier', 'src/base/double.ts', loose)).toContain(
       'src/base/double.ts is not as prettier writes it',

@@ -28,14 +28,6 @@ const installed = (root, path) => join(root, 'node_modules', path);
  * @type {Readonly<Record<string, Part>>}
  */
 export const PARTS = {
-  eslint: {
-    args: (root, isKept) => [
-      installed(root, 'eslint/bin/eslint.js'),
-      ...(isKept ? ['--cache', '--cache-strategy', 'content', '--cache-location', `${KEPT}/eslint.json`] : []),
-      '.',
-    ],
-    reads: (path) => CODE.test(path),
-  },
   prettier: {
     args: (_, isKept) => ['test/check/format.mjs', ...(isKept ? [`${KEPT}/formatted.json`] : [])],
     reads: (path) => !/^test\/(goldens|fixtures)\//.test(path),
@@ -68,6 +60,10 @@ export const PARTS = {
     reads: (path) => /\.(ts|mjs|js|c|cc|h)$/.test(path) || path === 'docs/architecture.md',
     readsNames: true,
     made: MADE_SOURCES,
+  },
+  oxlint: {
+    args: (root) => [installed(root, 'oxlint/bin/oxlint'), '--format=stylish'],
+    reads: (path) => CODE.test(path) || path === '.oxlintrc.json',
   },
   words: { args: () => ['test/check/words.mjs'], reads: () => true },
 };

@@ -65,7 +65,7 @@ export class TpuCalls {
     const object = this.objects.get(id) as Record<string, unknown>;
     if (args === null) return this.write(object[method], out);
     const given = args.map((each) => this.read(each, buffers));
-    return this.write((object[method] as (...args: unknown[]) => unknown).apply(object, given), out);
+    return this.write((object as Record<string, (...args: unknown[]) => unknown>)[method]!(...given), out);
   }
 
   /** What a function of plain data gives, by its name in `emb.tpu`. */
