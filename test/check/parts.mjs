@@ -28,10 +28,6 @@ const installed = (root, path) => join(root, 'node_modules', path);
  * @type {Readonly<Record<string, Part>>}
  */
 export const PARTS = {
-  prettier: {
-    args: (_, isKept) => ['test/check/format.mjs', ...(isKept ? [`${KEPT}/formatted.json`] : [])],
-    reads: (path) => !/^test\/(goldens|fixtures)\//.test(path),
-  },
   'API docs': {
     args: () => ['test/check/api_docs.mjs'],
     reads: (path) => /^(src|docs|models)\/|^[^/]+$/.test(path),
@@ -54,6 +50,10 @@ export const PARTS = {
     args: () => ['test/check/api.mjs'],
     reads: (path) => /^test\/release\/|^CHANGELOG\.md$/.test(path),
     made: [DECLARATIONS],
+  },
+  prettier: {
+    args: (_, isKept) => ['test/check/format.mjs', ...(isKept ? [`${KEPT}/formatted.json`] : [])],
+    reads: (path) => !/^test\/(goldens|fixtures)\//.test(path),
   },
   imports: {
     args: () => ['test/check/imports.mjs'],
