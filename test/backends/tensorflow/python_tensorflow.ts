@@ -10,6 +10,11 @@ const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 const SOURCES = fileURLToPath(new URL('../../../custom-ops/python/src', import.meta.url));
 const INSTALL_MS = 540_000;
 const RUN_MS = 240_000;
+/**
+ * What Python compiled is kept, whatever the environment says: without it each start of TensorFlow takes three times as
+ * long. It lies apart, so that nothing is written beside sources of the wheel.
+ */
+const KEEPS_COMPILED = { PYTHONDONTWRITEBYTECODE: '', PYTHONPYCACHEPREFIX: join(CACHE, 'bytecode') };
 
 /** Enough for the installation; specs that wait for it need this time limit. */
 export const PYTHON_TIMEOUT_MS = INSTALL_MS + 2 * RUN_MS;
@@ -123,7 +128,7 @@ function pythonWith(all: readonly Packages[], beside: Beside = { folders: [], en
       return path;
     });
     const paths = [...folders, ...beside.folders];
-    const env = { PYTHONPATH: paths.join(delimiter), TF_CPP_MIN_LOG_LEVEL: '2', ...beside.env };
+    const env = { PYTHONPATH: paths.join(delimiter), TF_CPP_MIN_LOG_LEVEL: '2', ...KEEPS_COMPILED, ...beside.env };
     return {
       env,
       run: (script, ...args) => python([script, ...args], RUN_MS, env),
@@ -156,6 +161,6 @@ export function pythonWithKeras(): Python | string {
 
 /** Python that can import the sources of the wheel with this op library, or the reason why there is none. */
 export function pythonWithSources(library: string): Python | string {
-  const env = { TFJS_EMBEDDINGS_LIBRARY: library, PYTHONDONTWRITEBYTECODE: '1' };
+  const env = { TFJS_EMBEDDINGS_LIBRARY: library };
   return pythonWith([TENSORFLOW], { folders: [SOURCES], env });
 }
