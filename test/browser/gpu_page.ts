@@ -44,7 +44,17 @@ export class GpuPage {
     readonly page: Page,
     private readonly browser: Browser,
     private readonly server: Server,
-  ) {}
+    /** The text of the program, and the backend. */
+    private readonly program: string,
+    private readonly backend: GpuBackend,
+    /** The browser and the server end with the first page. */
+    private readonly isFirst = true,
+  ) {
+    page.on('pageerror', ({ message }) => this.failures.push(message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.failures.push(message.text());
+    });
+  }
 
   /**
    * Opens a page with the program, or one that adds to it. Where there is no such GPU the spec is skipped, under CI it
@@ -63,22 +73,31 @@ export class GpuPage {
     const server = await serve(ROOT, {
       '/gpu.html': '<!doctype html><title>tables on a GPU</title><link rel="icon" href="data:,">',
     });
-    const page = await browser.newPage();
-    const opened = new GpuPage(page, browser, server);
-    page.on('pageerror', ({ message }) => opened.failures.push(message));
-    page.on('console', (message) => {
-      if (message.type() === 'error') opened.failures.push(message.text());
-    });
-    // An address of this machine is a secure context, which WebGPU asks for.
-    await page.goto(`${server.origin}/gpu.html`);
-    if ((await page.evaluate(HAS_GPU[backend])) !== true) {
-      await opened.close();
-      skipOrFail(`this Chromium has no ${backend}`);
-      return null;
-    }
-    await page.addScriptTag({ content: await programText(program) });
-    await opened.run('start', backend);
+    const text = await programText(program);
+    const opened = new GpuPage(await browser.newPage(), browser, server, text, backend);
+    if (await opened.#start()) return opened;
+    await opened.close();
+    skipOrFail(`this Chromium has no ${backend}`);
+    return null;
+  }
+
+  /** Another page with the program, which shares nothing but the browser with this one, and is closed before it. */
+  async another(): Promise<GpuPage> {
+    const { browser, server, program, backend } = this;
+    const context = await browser.newContext();
+    const opened = new GpuPage(await context.newPage(), browser, server, program, backend, false);
+    if (!(await opened.#start())) throw new Error(`another page has no ${backend}`);
     return opened;
+  }
+
+  /** Has the program run in the page; false where there is no such GPU. */
+  async #start(): Promise<boolean> {
+    // An address of this machine is a secure context, which WebGPU asks for.
+    await this.page.goto(`${this.server.origin}/gpu.html`);
+    if ((await this.page.evaluate(HAS_GPU[this.backend])) !== true) return false;
+    await this.page.addScriptTag({ content: this.program });
+    await this.run('start', this.backend);
+    return true;
   }
 
   /** Calls a function of the program. */
@@ -90,6 +109,7 @@ export class GpuPage {
   }
 
   async close(): Promise<void> {
+    if (!this.isFirst) return this.page.context().close();
     await this.browser.close();
     await this.server.close();
   }
