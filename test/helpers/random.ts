@@ -32,6 +32,9 @@ export class Random {
 
   /** Values in [low, high). */
   floats(length: number, low = -1, high = 1): Float32Array {
-    return Float32Array.from({ length }, () => low + this.next() * (high - low));
+    const drawn = new Float32Array(length);
+    // Float32Array.from takes four times as long.
+    for (let i = 0; i < length; i++) drawn[i] = low + this.next() * (high - low);
+    return drawn;
   }
 }
