@@ -69,6 +69,26 @@ describeSteps('Captured steps', (allowTensors) => {
       tf.dispose([x, y]);
     });
 
+    it('run a step op by op whose batch is a variable of the model, which a graph may write before it reads the batch', async () => {
+      const model = tf.sequential({ layers: [tf.layers.dense({ units: 4, inputShape: [4] })] });
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+      const kernel = model.weights[0]!.read();
+      const [x, y] = [tf.ones([4, 4]), tf.zeros([4, 4])];
+      for (let step = 0; step < 3; step++) await model.trainOnBatch(x, y);
+      const run = spyOn(StepGraph.prototype, 'run').and.callThrough();
+      for (const [inputs, labels, runs] of [
+        [kernel, y, 0],
+        [x, kernel, 0],
+        [x, y, 1],
+      ] as const) {
+        await model.trainOnBatch(inputs, labels);
+        expect(run).toHaveBeenCalledTimes(runs);
+      }
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y]);
+    });
+
     it('tell why models with layers that compute in JavaScript run op by op', () => {
       const ids = tf.input({ shape: [1], dtype: 'int32' });
       const looked = emb.layers.integerLookup({ maxTokens: ROWS, name: 'words' }).apply(ids) as tf.SymbolicTensor;

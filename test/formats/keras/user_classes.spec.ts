@@ -47,8 +47,26 @@ class Penalty extends tf.serialization.Serializable {
   }
 }
 
-/** A model of one layer as files hold it, with weights of 1. */
-function source(layer: object, weights: readonly { name: string; shape: number[] }[]): tf.io.IOHandler {
+/** Has as many weights as its config says. */
+class Many extends tf.layers.Layer {
+  static className = 'Many';
+
+  constructor(private readonly config: { count: number }) {
+    super(config as never);
+  }
+
+  override build(): void {
+    for (let i = 0; i < this.config.count; i++) this.addWeight(`weight_${i}`, [1], 'float32', tf.initializers.zeros());
+    this.built = true;
+  }
+}
+
+/** A model of one layer as files hold it, with weights of 1 unless they are told. */
+function source(
+  layer: object,
+  weights: readonly { name: string; shape: number[] }[],
+  values?: readonly number[],
+): tf.io.IOHandler {
   const input = { module: 'keras.layers', class_name: 'InputLayer', config: { batch_shape: [null, 2], name: 'x' } };
   const layers = [
     { ...input, registered_name: null, name: 'x', inbound_nodes: [] },
@@ -65,7 +83,7 @@ function source(layer: object, weights: readonly { name: string; shape: number[]
   return tf.io.fromMemory({
     modelTopology: { keras_version: '3.15.1', model_config: model },
     weightSpecs: weights.map((each) => ({ ...each, dtype: 'float32' as const })),
-    weightData: new Float32Array(size).fill(1).buffer,
+    weightData: Float32Array.from(values ?? new Array<number>(size).fill(1)).buffer,
   });
 }
 
@@ -144,6 +162,18 @@ describe('classes of users in files of Keras', () => {
     const [, own] = model.layers as [unknown, Sum];
     expect(own.config).toEqual(jasmine.objectContaining({ name: 'own', topK: 3, mode: 'top_down', trainable: false }));
     expect(own.trainable).toBeFalse();
+    model.dispose();
+  });
+
+  it('get their weights in the order of their numbers, in which files need not list them', async () => {
+    const numbers = Array.from({ length: 12 }, (_, i) => i);
+    const asTexts = [...numbers].sort((a, b) => (String(a) < String(b) ? -1 : 1));
+    const weights = asTexts.map((i) => ({ name: `layers/many/vars/${i}`, shape: [1] }));
+    const layer = { registered_name: 'my>Many', class_name: 'Many', config: { name: 'own', count: numbers.length } };
+    const model = await emb.loadKerasModel(source(layer, weights, asTexts), {
+      customObjects: { 'my>Many': Many as never },
+    });
+    expect(model.getWeights().map((weight) => weight.dataSync()[0])).toEqual(numbers);
     model.dispose();
   });
 

@@ -11,7 +11,7 @@ export interface SwitchRequest {
 }
 
 export type SwitchAnswer =
-  /** What is run next, and how long it takes without a change; null: it was not run before. */
+  /** Whose specs are run next, and how long those take without a change; null: the file was not run before. */
   | { readonly kind: 'runs'; readonly file: string; readonly seconds: number | null }
   /** An expectation fails with the change and holds without it, both twice. */
   | { readonly kind: 'caught'; readonly failure: Failure }

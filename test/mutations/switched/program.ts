@@ -166,8 +166,9 @@ async function specFile(file: string): Promise<SpecFile | null> {
 const isNoticed = (some: readonly End[]): boolean => some.some(({ failure }) => failure?.isExpectation === true);
 const isClean = (some: readonly End[]): boolean => some.length > 0 && some.every(({ failure }) => failure === null);
 
-/** Runs the specs of a file that reach a change. */
+/** Runs the specs of a file that reach a change; says before each group of them how long it takes, so that one that hangs ends soon. */
 async function tryFile(
+  file: string,
   { ids, dry }: SpecFile,
   change: string,
 ): Promise<{ thrown: Failure | null; answer: 'spoilt' | Failure | null; isReached: boolean }> {
@@ -183,7 +184,9 @@ async function tryFile(
   let thrownCount = 0;
   for (const group of groups) {
     const left = new Set(group.map(([spec]) => ids[spec]!));
+    const seconds = group.reduce((sum, each) => sum + secondsOf(each), 0);
     while (left.size > 0 && thrownCount < MOST_THROWN) {
+      await tell({ kind: 'runs', file, seconds });
       const some = await run(left, change);
       if (some.length === 0) break;
       for (const { id } of some) left.delete(id);
@@ -219,8 +222,7 @@ async function find({ id, files, seconds }: SwitchRequest): Promise<SwitchAnswer
     if (spec.dry.reached[id] === undefined) continue;
     sum += spec.dry.seconds;
     if (sum > seconds && reached >= FEW_FILES) break;
-    await tell({ kind: 'runs', file, seconds: spec.dry.seconds });
-    const { answer, isReached, thrown: what } = await tryFile(spec, id);
+    const { answer, isReached, thrown: what } = await tryFile(file, spec, id);
     thrown ??= what;
     if (isReached) reached++;
     if (answer === 'spoilt') return { kind: 'spoilt', file };

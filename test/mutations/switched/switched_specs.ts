@@ -9,6 +9,11 @@ import type { SwitchAnswer, SwitchRequest } from './messages.js';
 /** A spec file that was never run may take this long. */
 const FIRST_SECONDS = 600;
 
+/** Seconds that specs may take which take so many without a change: the machine may be busy, and failures run again. */
+function limitFor(seconds: number | null): number {
+  return seconds === null ? FIRST_SECONDS : 30 + 8 * seconds;
+}
+
 type Last = Exclude<SwitchAnswer, { kind: 'runs' }> | { kind: 'hung' | 'crashed'; file: string };
 
 export interface Missed {
@@ -100,8 +105,7 @@ export class SwitchedSpecs {
         }
         ({ file } = answer);
         clearTimeout(timer);
-        const seconds = answer.seconds === null ? FIRST_SECONDS : 60 + 8 * answer.seconds;
-        timer = setTimeout(() => end({ kind: 'hung', file }), seconds * 1000);
+        timer = setTimeout(() => end({ kind: 'hung', file }), limitFor(answer.seconds) * 1000);
       };
       child.on('message', hear);
       child.once('close', closed);
