@@ -13,9 +13,9 @@ export interface Found {
 /** How often the process may end before its time, for one change. */
 const MOST_CRASHES = 2;
 
-/** Seconds that a spec file may take: the machine may be busy. */
+/** Seconds that a spec file may take: another machine took `seconds`, and failures run again. */
 function limitFor(seconds: number): number {
-  return 60 + 8 * seconds;
+  return 30 + 5 * seconds;
 }
 
 type Ended = Extract<SpecMessage, { kind: 'ends' }>;

@@ -1,6 +1,6 @@
 /** Stock layers with arguments that the other models do not show. */
 import * as tf from '@tensorflow/tfjs';
-import { ids, stacked, merged, withStates, masked, image, channelsFirst, type Make } from './stock_model.js';
+import { ids, random, stacked, merged, withStates, masked, image, channelsFirst, type Make } from './stock_model.js';
 
 export const STOCK_SETTINGS: readonly [string, Make][] = [
   [
@@ -132,6 +132,19 @@ export const STOCK_SETTINGS: readonly [string, Make][] = [
     'LSTM on masked steps, backwards, all of them',
     () => masked([tf.layers.lstm({ units: 3, goBackwards: true, returnSequences: true })]),
   ],
+  ...(['simpleRNN', 'gru', 'lstm'] as const).map((kind): [string, Make] => [
+    `${kind} with initial states on masked words, all steps`,
+    () => {
+      const { model, inputs } = masked([]);
+      const states = Array.from({ length: kind === 'lstm' ? 2 : 1 }, () => tf.input({ shape: [3] }));
+      const layer = tf.layers[kind]({ units: 3, returnSequences: true });
+      const outputs = layer.apply([model.outputs[0]!, ...states]) as tf.SymbolicTensor;
+      return {
+        model: tf.model({ inputs: [...model.inputs, ...states], outputs }),
+        inputs: [...inputs, ...states.map((_, i) => random([3, 3], i))],
+      };
+    },
+  ]),
   ['SimpleRNN on masked words', () => masked([tf.layers.simpleRNN({ units: 3, returnSequences: true })])],
   [
     'ConvLSTM2D, strides, dilated, without a bias',

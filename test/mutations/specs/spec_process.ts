@@ -1,6 +1,7 @@
 /** Starts a process that runs specs in a sandbox, and ends it where it hangs. */
 import { fork, type ChildProcess } from 'node:child_process';
 import type { SpecMessage, SpecRequest } from './messages.js';
+import { whenLate } from './patience.js';
 
 export interface SpecProcessOptions extends SpecRequest {
   /** The sandbox. */
@@ -54,17 +55,17 @@ export function runSpecs(options: SpecProcessOptions): Promise<SpecProcessEnd> {
       hung = file;
       endAll(child);
     };
-    let timer = setTimeout(tooLate, LOADING_SECONDS * 1000);
+    let stopWaiting = whenLate(child.pid!, LOADING_SECONDS, tooLate);
     child.stderr!.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2000)));
     child.on('message', (message: SpecMessage) => {
       messages.push(message);
-      clearTimeout(timer);
+      stopWaiting();
       file = message.file;
-      timer = setTimeout(tooLate, 1000 * (message.kind === 'begins' ? limitOf(file) : LOADING_SECONDS));
+      stopWaiting = whenLate(child.pid!, message.kind === 'begins' ? limitOf(file) : LOADING_SECONDS, tooLate);
       hear?.(message);
     });
     child.on('close', (code, signal) => {
-      clearTimeout(timer);
+      stopWaiting();
       process.off('exit', interrupted);
       endAll(child);
       const failed = code !== 0 && hung === null;

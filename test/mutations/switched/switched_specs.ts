@@ -4,14 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Found } from '../hunt.js';
+import { whenLate } from '../specs/patience.js';
 import type { SwitchAnswer, SwitchRequest } from './messages.js';
 
 /** A spec file that was never run may take this long. */
 const FIRST_SECONDS = 600;
 
-/** Seconds that specs may take which take so many without a change: the machine may be busy, and failures run again. */
+/** Seconds that specs may take which take so many without a change. */
 function limitFor(seconds: number | null): number {
-  return seconds === null ? FIRST_SECONDS : 30 + 8 * seconds;
+  return seconds === null ? FIRST_SECONDS : 30 + 5 * seconds;
 }
 
 type Last = Exclude<SwitchAnswer, { kind: 'runs' }> | { kind: 'hung' | 'crashed'; file: string };
@@ -90,9 +91,11 @@ export class SwitchedSpecs {
     const child = (this.child ??= this.start());
     return new Promise((done) => {
       let file = request.files[0] ?? '';
-      let timer = setTimeout(() => end({ kind: 'hung', file }), FIRST_SECONDS * 1000);
+      const waitFor = (seconds: number): (() => void) =>
+        whenLate(child.pid!, seconds, () => end({ kind: 'hung', file }));
+      let stopWaiting = waitFor(FIRST_SECONDS);
       const end = (last: Last): void => {
-        clearTimeout(timer);
+        stopWaiting();
         child.off('message', hear);
         child.off('close', closed);
         done(last);
@@ -104,8 +107,8 @@ export class SwitchedSpecs {
           return;
         }
         ({ file } = answer);
-        clearTimeout(timer);
-        timer = setTimeout(() => end({ kind: 'hung', file }), limitFor(answer.seconds) * 1000);
+        stopWaiting();
+        stopWaiting = waitFor(limitFor(answer.seconds));
       };
       child.on('message', hear);
       child.once('close', closed);
