@@ -79,13 +79,16 @@ function filled<T extends ArrayLike<unknown>>(cells: Cells, known: Known<T>): Kn
   const { missing } = known;
   const { missing: value } = cells.spec;
   if (missing === null || value === 'mask') return known;
-  const isTyped = ArrayBuffer.isView(known.values) && typeof value === 'number';
-  const isWide = known.values instanceof BigInt64Array || known.values instanceof BigUint64Array;
-  const values = isTyped && !isWide ? (known.values as unknown as Float32Array).slice() : Array.from(known.values);
+  const isWide = known.values instanceof BigInt64Array;
+  const isTyped =
+    ArrayBuffer.isView(known.values) && (isWide ? Number.isSafeInteger(value) : typeof value === 'number');
+  // Numbers of 64 bits stay such, as in an array of all kinds they would be refused.
+  const values = isTyped ? (known.values as unknown as Float32Array).slice() : Array.from(known.values);
+  const stands = isTyped && isWide ? BigInt(value) : value;
   for (let i = 0; i < missing.length; i++) {
     if (missing[i] === 0) continue;
     if (value === 'error') throw missingError(cells, i);
-    (values as unknown[])[i] = value;
+    (values as unknown[])[i] = stands;
   }
   return { values: values as unknown as T, missing: null };
 }

@@ -99,6 +99,9 @@ describe('columns in memory', () => {
       { x: 5, x_mask: 1 },
       { x: 0, x_mask: 0 },
     ]);
+    const hashed = new emb.preprocessing.Hashing({ numBins: 1000 });
+    const exact = column([2n ** 60n, undefined, NaN, 5n, 6], { type: hashed, missing: 5 });
+    await expectAsync(exact).toBeResolvedTo([2n ** 60n, 5, 5, 5, 6].map((value) => hashed.apply(String(value))));
     const lookup = new emb.preprocessing.StringLookup({ vocabulary: ['a', 'b'], maskToken: '' });
     expect(await column(['b', null, 'c'], { type: lookup, missing: '' })).toEqual([3, 0, 1]);
   });
@@ -165,6 +168,94 @@ describe('columns in memory', () => {
   });
 });
 
+describe('columns that objects of the caller read', () => {
+  /** One that gives this of each list of values. */
+  const given = (apply: (values: number[]) => unknown, more: object = {}): never =>
+    ({ apply: (values: ArrayLike<number>) => apply(Array.from(values)), getConfig: () => ({}), ...more }) as never;
+  const tenfold = given((values) => values.map((value) => value * 10));
+  const pairs = given((values) => values.map((value) => [value, 0.5]), { width: 2 });
+
+  it('are what these give: a number for each value, or a vector', async () => {
+    expect(await column([1, 2], tenfold)).toEqual([10, 20]);
+    expect(
+      await column(
+        [1, 2],
+        given((values) => Float32Array.from(values, (value) => value / 2)),
+      ),
+    ).toEqual([0.5, 1]);
+    expect(await column([1, 2], pairs)).toEqual([
+      [1, 0.5],
+      [2, 0.5],
+    ]);
+    expect(await column([[1], [], [2, 3]], { list: tenfold })).toEqual([[10], [], [20, 30]]);
+    expect(
+      await column(
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        { list: tenfold, length: 2 },
+      ),
+    ).toEqual([
+      [10, 20],
+      [30, 40],
+    ]);
+  });
+
+  it('are refused where these give something else', async () => {
+    const refused = (item: never, received: string): Promise<void> =>
+      expectRejection(() => column([1, 2], item), 'RuntimeError', 'columns.x', received);
+    for (const wrong of [0.5, 2 ** 31, NaN])
+      await refused(
+        given((values) => values.map(() => wrong)),
+        `[${wrong}, ${wrong}]`,
+      );
+    const all: readonly [unknown, string][] = [
+      [[1], '[1]'],
+      [[1, 'a'], '[1, "a"]'],
+      [[[], []], '[[], []]'],
+      [undefined, 'undefined'],
+    ];
+    for (const [wrong, received] of all)
+      await refused(
+        given(() => wrong),
+        received,
+      );
+    await refused(
+      given(() => [[1, 2], [1]], { width: 2 }),
+      '[[1, 2], [1]]',
+    );
+    await expectRejection(() => column([[1]], { list: pairs }), 'ValueError', 'columns.x', 'vectors');
+  });
+
+  it('are inputs of their form', () => {
+    const wide = given((values) => values, { width: 3 });
+    const inputs = fromArrays(
+      { one: [1], any: [[1]], two: [[1, 2]], wide: [1], wideAny: [[1]], wideTwo: [[1, 2]] },
+      {
+        columns: {
+          ...{ one: tenfold, any: { list: tenfold }, two: { list: tenfold, length: 2 } },
+          ...{ wide, wideAny: { list: wide }, wideTwo: { list: wide, length: 2 } },
+        },
+      },
+    ).inputs();
+    const forms = Object.values(inputs).map((input) => [
+      input.name.replace(/_\d+$/, ''),
+      input.dtype,
+      input.shape[1],
+      input.sourceLayer.getConfig()['ragged'] ?? false,
+    ]);
+    expect(forms).toEqual([
+      ['one', 'int32', 1, false],
+      ['any', 'int32', null, true],
+      ['two', 'int32', 2, false],
+      ['wide', 'float32', 3, false],
+      ['wideAny', 'float32', null, true],
+      ['wideTwo', 'float32', 6, false],
+    ]);
+  });
+});
+
 describe('what a data set is told of its columns', () => {
   const data = { user: [1], click: [0], w: [1], word: ['a'] };
   const told = (args: object) => (): unknown => fromArrays(data, args as never);
@@ -184,6 +275,10 @@ describe('what a data set is told of its columns', () => {
     expectError(told({ columns: { user: { type: 'int', missing: true } } }), 'TypeError', 'columns.user.missing');
     expectError(told({ columns: { user: { type: 'int', missing: 'zero' } } }), 'ValueError', 'columns.user.missing');
     expectError(told({ columns: { user: { type: 'int', part: 'hour' } } }), 'ValueError', 'columns.user.part');
+    const half = { type: 'date', missing: 0.5 };
+    for (const part of ['hour', 'weekday', 'month'])
+      expectError(told({ columns: { user: { ...half, part } } }), 'ValueError', 'columns.user.missing', '0.5');
+    for (const days of [half, { ...half, part: 'days' }]) expect(told({ columns: { user: days } })).not.toThrow();
     expectError(told({ columns: { user: { type: 'date', part: 'year' } } }), 'ValueError', 'columns.user.part', 'year');
     expectError(told({ columns: { user: { type: 'int', column: 3 } } }), 'TypeError', 'columns.user.column');
     const masked = { type: { list: 'int', length: 1 }, missing: 'mask' };
