@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import * as arrow from 'apache-arrow';
 import * as emb from 'tfjs-embeddings/node';
+import { teachCodecs } from '../../src/data/arrow_codecs.js';
 import { expectRejection } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';
 import { rowsOf } from './rows.js';
@@ -106,6 +107,15 @@ describe('Arrow files and streams', () => {
       }
     }
     expect(refused).toBeGreaterThan(2);
+  });
+
+  it('ask for a version of apache-arrow that can be taught to unpack', async () => {
+    for (const earlier of [
+      {},
+      { CompressionType: arrow.CompressionType },
+      { compressionRegistry: arrow.compressionRegistry },
+    ])
+      await expectRejection(() => teachCodecs(earlier as never), 'RuntimeError', 'source', 'an earlier version');
   });
 
   it('leave codecs as they are that a user gave apache-arrow', async () => {

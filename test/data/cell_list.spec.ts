@@ -80,10 +80,12 @@ b"]`),
   });
 
   it('of numbers may lie in any brackets', () => {
-    for (const cell of ['1 2 3', '[1 2 3]', '(1, 2, 3)', '{1;2|3}', '[1, 2, 3]', '["1", \'2\', 3]', ' 1,2,,3 ']) {
+    const plain = ['10 2 345', '[10 2 345]', '(10, 2, 345)', '{10;2|345}', '[10, 2, 345]', ' 10,2,,345 '];
+    const quoted = ['["10", \'2\', 345]', '("10" \'2\' "345")', '"10"|2|345'];
+    for (const cell of [...plain, ...quoted]) {
       expect(listOf(cell, true, null))
         .withContext(cell)
-        .toEqual(['1', '2', '3']);
+        .toEqual(['10', '2', '345']);
     }
     expect(listOf('1/2', true, '/')).toEqual(['1', '2']);
   });

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as arrow from 'apache-arrow';
+import { parquetMetadata } from 'hyparquet';
 import * as emb from 'tfjs-embeddings/node';
 import { expectError, expectRejection } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';
@@ -59,6 +60,14 @@ function expectRows(found: readonly Row[], wanted: readonly Row[]): void {
       }
     }
   });
+}
+
+/** A whole number as footers have it. */
+function zigzag(value: bigint): Uint8Array {
+  const bytes: number[] = [];
+  let left = value < 0n ? -2n * value - 1n : 2n * value;
+  for (; left > 0x7fn; left >>= 7n) bytes.push(Number(left & 0x7fn) | 0x80);
+  return Uint8Array.of(...bytes, Number(left));
 }
 
 const FILES = [
@@ -193,6 +202,21 @@ describe('parquet files', () => {
     await expectRejection(reading(lz4, { columns: { string: 'float' } }), 'TypeError', 'columns.string', 'row 1 of');
     expectError(() => fromParquet(lz4, {}), 'TypeError', 'columns');
     expectError(() => fromParquet(5 as never, types), 'TypeError', 'source', '5');
+  });
+
+  it('are refused where the footer tells pages before the file', async () => {
+    const whole = new Uint8Array(readFileSync(path('lz4.parquet')));
+    const placeIn = (bytes: Uint8Array): bigint => {
+      const [group] = parquetMetadata(bytes.slice().buffer).row_groups;
+      return group!.columns.find(({ meta_data: each }) => each!.path_in_schema[0] === 'ids')!.meta_data!
+        .data_page_offset;
+    };
+    const place = placeIn(whole);
+    const bytes = whole.slice();
+    bytes.set(zigzag(-place), Buffer.from(whole).lastIndexOf(zigzag(place)));
+    expect(placeIn(bytes)).toBe(-place);
+    const reading = (): Promise<Row[]> => rowsOf(fromParquet(bytes, { columns: { ids: 'ids' } }));
+    await expectRejection(reading, 'ValueError', 'source', 'which ends before ids does');
   });
 
   it('end in errors of ours where bytes are changed, never in others or in wrong lengths', async () => {

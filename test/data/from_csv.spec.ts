@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
@@ -210,6 +211,18 @@ describe('CSV files', () => {
     expect(await read('g,n\n"[1, null]",1', { g: { type: nulls, missing: 'mask' } })).toEqual([{ g: [1] }]);
   });
 
+  it('have lists for preprocessors as these take them: texts with spaces, numbers between spaces', async () => {
+    const { Discretization, IntegerLookup, StringLookup } = emb.preprocessing;
+    const types = {
+      words: { list: new StringLookup({ vocabulary: ['New York', 'York'] }) },
+      ids: { list: new IntegerLookup({ vocabulary: [7, 5] }) },
+      scores: { list: new Discretization({ binBoundaries: [1, 2] }) },
+    };
+    expect(await read('words,ids,scores\nYork|New York,5 7 6,0.5 2.5 1.5\n', types)).toEqual([
+      { words: [2, 1], ids: [2, 1, 0], scores: [0, 2, 1] },
+    ]);
+  });
+
   it('are read in pieces, whatever the pieces cut', async () => {
     const random = new Random(3);
     const rows: Row[] = [];
@@ -284,6 +297,8 @@ describe('CSV files', () => {
     );
     const types = { columns: { a: 'int' } } as const;
     await expectRejection(() => rowsOf(fromCsv(path('none.csv'), types)), 'ValueError', 'source', 'none.csv');
+    const below = fileURLToPath(new URL('from_csv.spec.ts/none.csv', import.meta.url));
+    await expectRejection(() => rowsOf(fromCsv(below, types)), 'ValueError', 'source', below);
     await expectRejection(() => rowsOf(fromCsv(path('none*.csv'), types)), 'ValueError', 'source', 'none*.csv');
     await expectRejection(() => rowsOf(fromCsv(folder, types)), 'ValueError', 'source', 'which is none');
     writeFileSync(path('false.csv.gz'), 'a\n1');

@@ -92,6 +92,9 @@ function levelsOf(rows: readonly (readonly (number | null)[] | null)[]): Level[]
   });
 }
 
+/** What was read of the file of the column that was made last. */
+let reads: Uint8Array[] = [];
+
 /** A column of these pages; the reader that it is given knows their headers and values. `told`: by the file's footer. */
 function columnOf(pages: readonly Level[][], seed: number, told = pages.flat().length): ParquetColumn {
   const random = new Random(seed);
@@ -146,8 +149,12 @@ function columnOf(pages: readonly Level[][], seed: number, told = pages.flat().l
   const file = {
     name: 'pages',
     size: bytes.length,
-    read: async (start: number, end: number) => bytes.slice(start, end),
+    async read(start: number, end: number) {
+      reads.push(bytes.slice(start, end));
+      return reads.at(-1)!;
+    },
   };
+  reads = [];
   return new ParquetColumn(reader, file, place, 'pages');
 }
 
@@ -178,6 +185,8 @@ describe('columns of lists in pages', () => {
         left -= count;
       }
       expect(found).toEqual(rows.map((row) => row ?? []));
+      // A file that is smaller than a piece comes at once.
+      expect(reads.length).toBe(1);
       await expectAsync(column.read(1)).toBeRejectedWithError(/0 rows where 1 are left/);
     });
   }
@@ -212,8 +221,7 @@ describe('columns of lists in pages', () => {
 
 describe('pages that cannot be', () => {
   /** Reads one row of a column of values whose pages have these headers; values are numbers of this dictionary. */
-  const read = (headers: object[], places: number[], isCut = false): Promise<unknown> => {
-    const size = isCut ? 6 : 7;
+  const read = (headers: object[], places: number[], size = 7): Promise<unknown> => {
     const left = [...headers];
     const reader = {
       parquetHeader(from: { offset: number }) {
@@ -244,7 +252,9 @@ describe('pages that cannot be', () => {
     const refused = (headers: object[], places: number[], text: RegExp): Promise<void> =>
       expectAsync(read(headers, places)).toBeRejectedWithError(text) as unknown as Promise<void>;
     expect(await read([dictionary, page()], [1])).toEqual(jasmine.objectContaining({ values: Int32Array.of(6) }));
-    await expectAsync(read([dictionary, page()], [1], true)).toBeRejectedWithError(/ends before its values/);
+    await expectAsync(read([dictionary, page()], [1], 6)).toBeRejectedWithError(/ends before its values/);
+    for (const size of [3, 5])
+      await expectAsync(read([dictionary, page()], [1], size)).toBeRejectedWithError(/ends within its levels/);
     await refused([dictionary, page()], [2], /value 2 of a dictionary of 2/);
     await refused([dictionary, page()], [-1], /value -1 of a dictionary of 2/);
     await refused([page()], [0], /without its dictionary/);
