@@ -72,6 +72,8 @@ env.configure({ autoCleanClosures: false });
 
 let ends: End[] = [];
 let begun = 0;
+/** The specs of this run; Jasmine tells of all others, too. */
+let running: ReadonlySet<string> = new Set();
 /** In a dry run: what each spec reaches, by its id, and what hooks do. */
 let reachedBy: Map<string, (readonly [change: number, times: number])[]> | null = null;
 const HOOKS = 'hooks';
@@ -81,11 +83,12 @@ function noteReach(id: string): void {
 }
 
 runner.addReporter({
-  specStarted() {
+  specStarted({ id }: SpecResult) {
     begun = performance.now();
-    noteReach(HOOKS);
+    if (running.has(id)) noteReach(HOOKS);
   },
   specDone(result: SpecResult) {
+    if (!running.has(result.id)) return;
     noteReach(result.id);
     note(result);
   },
@@ -99,6 +102,7 @@ function note(result: SpecResult): void {
 
 async function run(ids: ReadonlySet<string>, change: string | null, stopsAtFailure = true): Promise<End[]> {
   ends = [];
+  running = ids;
   switches.activeMutant = change ?? undefined;
   switches.hitCount = 0;
   env.configure({ specFilter: ({ id }: { id: string }) => ids.has(id), stopOnSpecFailure: stopsAtFailure });
