@@ -6,6 +6,7 @@ import * as emb from 'tfjs-embeddings/node';
 import { loadAddon } from '../../src/backends/native/addon.js';
 import { StepGraph } from '../../src/capture/step_graph.js';
 import { keepSignsOfInt64 } from '../../src/tfjs/tfjs_node/int64_inputs.js';
+import { expectError } from '../helpers/errors.js';
 import { ROWS, describeSteps, modelOf, sigmoid } from './training.js';
 
 describeSteps('Captured steps', (allowTensors) => {
@@ -27,6 +28,31 @@ describeSteps('Captured steps', (allowTensors) => {
         }
         model.dispose();
         tf.dispose([x, y]);
+      }
+    });
+
+    it('are switched by the environment, where nobody said otherwise', () => {
+      const kept = (globalThis as unknown as Record<symbol, Map<string, unknown>>)[Symbol.for('tfjs-embeddings')]!;
+      const KEY = 'choices of captured steps';
+      const choices = kept.get(KEY);
+      const before = process.env['TFJS_EMBEDDINGS_CAPTURE'];
+      const model = modelOf();
+      const reasonWith = (text: string | undefined): string | null => {
+        kept.delete(KEY);
+        if (text === undefined) delete process.env['TFJS_EMBEDDINGS_CAPTURE'];
+        else process.env['TFJS_EMBEDDINGS_CAPTURE'] = text;
+        return emb.stepInfo(model).reason;
+      };
+      try {
+        const on = reasonWith('1');
+        expect(on ?? '').not.toMatch(/switched/);
+        for (const none of [undefined, '']) expect(reasonWith(none)).toBe(on);
+        expect(reasonWith('0')).toMatch(/TFJS_EMBEDDINGS_CAPTURE switched it off/);
+        expectError(() => reasonWith('yes'), 'ValueError', 'TFJS_EMBEDDINGS_CAPTURE', '"yes"');
+      } finally {
+        reasonWith(before);
+        kept.set(KEY, choices);
+        model.dispose();
       }
     });
 

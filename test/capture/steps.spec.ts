@@ -47,14 +47,19 @@ describeSteps('Captured steps', () => {
       expect(asked).toBe(15);
     });
 
-    it('with penalties on touched rows and on kernels, and another factor in between', async () => {
+    it('with penalties on touched rows and on kernels, and other factors in between', async () => {
       const regularizer = tf.regularizers.l1l2({ l1: 0.01, l2: 0.02 });
       const head: Head = (x) =>
         tf.layers.dense({ units: 1, activation: 'sigmoid', kernelRegularizer: 'l1l2' }).apply(x) as tf.SymbolicTensor;
-      const between: Between = (_, step) => {
-        (regularizer as unknown as { l2: number }).l2 = step < 6 ? 0.02 : 0.5;
+      const changes: Readonly<Record<number, object>> = {
+        0: { l1: 0.01, l2: 0.02, hasL1: true, hasL2: true },
+        ...{ 4: { l2: 0.5 }, 8: { l1: 0.3 }, 12: { hasL1: false }, 16: { hasL2: false } },
       };
-      await expectCaptured(trainTwins(() => modelOf(head, { embeddingsRegularizer: regularizer }), { between }));
+      const options = {
+        between: (_: unknown, step: number) => void Object.assign(regularizer, changes[step]),
+        steps: 20,
+      };
+      await expectCaptured(trainTwins(() => modelOf(head, { embeddingsRegularizer: regularizer }), options));
     });
 
     it('with normalization, whose moving averages are given new values', async () => {
