@@ -27,6 +27,7 @@ describe('exportKeras of attention and operations', () => {
   let results = new Map<string, PythonResult>();
 
   beforeAll(async () => {
+    expected.clear();
     await emb.ready();
     await tf.setBackend('cpu');
     folder = mkdtempSync(join(tmpdir(), 'attention exports '));

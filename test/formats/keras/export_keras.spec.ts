@@ -59,6 +59,7 @@ describe('exportKeras', () => {
     await emb.ready();
     await tf.setBackend('cpu');
     folder = mkdtempSync(join(tmpdir(), 'exports '));
+    done.clear();
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -89,6 +89,7 @@ describe('exportKeras of every layer', () => {
   }
 
   beforeAll(async () => {
+    for (const each of [refused, expected, shown]) each.clear();
     await emb.ready();
     await tf.setBackend('cpu');
     folder = mkdtempSync(join(tmpdir(), 'keras layers '));

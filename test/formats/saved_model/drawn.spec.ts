@@ -113,6 +113,7 @@ describe('drawn models', () => {
   }
 
   beforeAll(async () => {
+    for (const each of [expected, packed, problems, refused, named]) each.clear();
     await tf.setBackend('cpu');
     exports = new Exports();
     folder = mkdtempSync(join(tmpdir(), 'drawn-'));

@@ -34,6 +34,7 @@ describe('a SavedModel of layers of this package', () => {
   }
 
   beforeAll(async () => {
+    for (const each of [expected, problems]) each.clear();
     await tf.setBackend('cpu');
     exports = new Exports();
     python = existsSync(addonPath()) ? pythonWithTensorFlow() : 'the native addon is not built';

@@ -59,6 +59,7 @@ describe('a SavedModel of stock layers', () => {
   }
 
   beforeAll(async () => {
+    for (const each of [expected, problems, shown]) each.clear();
     await tf.setBackend('cpu');
     exports = new Exports();
     tensors = tf.memory().numTensors;

@@ -73,6 +73,7 @@ describe('a SavedModel in tools', () => {
   }
 
   beforeAll(async () => {
+    for (const each of [exported, results]) each.clear();
     folder = mkdtempSync(join(tmpdir(), 'tools-'));
     await tf.setBackend('cpu');
     const model = censusModel(8, 1);

@@ -180,6 +180,7 @@ async function tryFile(
   if (reaching.length === 0) return { thrown: null, answer: null, isReached: false };
   switches.hitLimit = 100_000 + MORE_HITS * Math.max(...reaching.map(([, times]) => times));
   const secondsOf = ([spec]: readonly [number, number]): number => dry.specs[spec]!;
+  const hooks = dry.specs.reduce<number>((left, each) => left - (each ?? 0), dry.seconds);
   const quick = reaching.filter((each) => secondsOf(each) < LONG_SECONDS);
   const long = reaching.filter((each) => secondsOf(each) >= LONG_SECONDS);
   long.sort((a, b) => secondsOf(a) - secondsOf(b));
@@ -188,7 +189,7 @@ async function tryFile(
   let thrownCount = 0;
   for (const group of groups) {
     const left = new Set(group.map(([spec]) => ids[spec]!));
-    const seconds = group.reduce((sum, each) => sum + secondsOf(each), 0);
+    const seconds = hooks + group.reduce((sum, each) => sum + secondsOf(each), 0);
     while (left.size > 0 && thrownCount < MOST_THROWN) {
       await tell({ kind: 'runs', file, seconds });
       const some = await run(left, change);

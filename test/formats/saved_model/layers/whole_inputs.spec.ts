@@ -143,6 +143,7 @@ describe('a SavedModel of whole numbers and truths', () => {
   const problems = new Map<string, string>();
 
   beforeAll(async () => {
+    for (const each of [expected, problems]) each.clear();
     await tf.setBackend('cpu');
     exports = new Exports();
     python = pythonWithTensorFlow();
