@@ -315,8 +315,8 @@ export class MultiHeadAttention extends tf.layers.Layer {
     });
     if (mask === null) return tf.softmax(scores);
     const weights = tf.softmax(tf.where(mask, scores, tf.scalar(FAR_BELOW)));
-    // Keras 3 has two kernels: the fused one weighs keys alike where none counts.
-    const isFused = this.dropout === 0 && !this.returnAttentionScores && scores.rank === 4;
+    // Keras 3 has two kernels: the fused one, of batches of steps, weighs keys alike where none counts.
+    const isFused = this.dropout === 0 && !this.returnAttentionScores && n === 1 && scores.rank === 4;
     return (this.zeroesMasked ?? !isFused) ? tf.where(mask, weights, tf.scalar(0)) : weights;
   }
 

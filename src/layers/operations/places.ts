@@ -363,7 +363,10 @@ export const PLACES: Readonly<Record<string, Rule>> = {
   ),
   Flip: moving(
     { axis: null },
-    (shape) => shape,
+    (shape, { axis }) => {
+      axesOf(axis, shape.length);
+      return shape;
+    },
     (x, { axis }) => tf.reverse(x, axesOf(axis, x.rank)),
   ),
   Pad: moving(

@@ -178,4 +178,25 @@ describe('layers of attention', () => {
   for (const [what, name, argument, make] of errors) {
     it(`refuse ${what}: ${argument}`, () => expectError(make, name, argument));
   }
+
+  it('gives nothing to queries that see no key along several axes, whether scores are returned or not', () => {
+    tf.tidy(() => {
+      const x = tf.randomUniform([2, 3, 2, 4], -1, 1, 'float32', 3);
+      const attentionMask = tf.tensor(
+        Array.from({ length: 2 * 36 }, (_, i) => Number(i % 12 > 5)),
+        [2, 3, 2, 3, 2],
+        'bool',
+      );
+      const args = { numHeads: 2, keyDim: 3, attentionAxes: [1, 2], useBias: false };
+      const [plain, telling] = [args, { ...args, returnAttentionScores: true }].map((each) =>
+        emb.layers.multiHeadAttention(each),
+      );
+      const found = plain!.apply([x, x, x, attentionMask]) as tf.Tensor;
+      telling!.build([x.shape, x.shape, x.shape, attentionMask.shape]);
+      telling!.setWeights(plain!.getWeights());
+      const [wanted] = telling!.apply([x, x, x, attentionMask]) as tf.Tensor[];
+      expect(found.dataSync()).toEqual(wanted!.dataSync());
+      expect(found.dataSync()).toContain(0);
+    });
+  });
 });

@@ -375,4 +375,23 @@ describe('TableConfig and FeatureConfig', () => {
       layer.dispose();
     }),
   );
+
+  it('takes over what stock layers mask and how long their rows are, and says which table of a config is none', () => {
+    const stock = [true, false].map((maskZero) =>
+      tf.layers.embedding({ inputDim: 5, outputDim: 2, maskZero, inputLength: 3 }),
+    );
+    const layer = emb.layers.distributedEmbedding({ embeddings: stock as never });
+    const config = layer.getConfig() as { embeddings: { maskZero: boolean; inputLength: number }[] };
+    expect(config.embeddings.map(({ maskZero, inputLength }) => [maskZero, inputLength])).toEqual([
+      [true, 3],
+      [false, 3],
+    ]);
+    const wrong = { ...config, embeddings: [config.embeddings[0], 3] };
+    expectError(
+      () => emb.DistributedEmbedding.fromConfig(emb.DistributedEmbedding as never, wrong as never),
+      'TypeError',
+      'embeddings[1]',
+      '3',
+    );
+  });
 });

@@ -29,6 +29,39 @@ describe('inputs of a DistributedEmbedding', () => {
     }
   });
 
+  it('are the same ids on all devices that hold columns of a table', () => {
+    const form: InputForm = { ...LIST, structure: listStructure(1), count: 1, byDevice: [[0], [0]] };
+    const sparse = (values: number[]): object => ({ indices: [[0, 0], [1, 0]], values, denseShape: [2, 1] }); // prettier-ignore
+    tf.tidy(() => {
+      const tensor = (...values: number[]): tf.Tensor => tf.tensor1d(values, 'int32');
+      const same = [[1, 2], [[1], [2, 3]], sparse([1, 2]), tensor(1, 2), [tensor(1), tensor(2)]];
+      const others = [
+        [[1, 3], [3, 2], [1], [1, 2, 3], sparse([1, 2])],
+        [
+          [[1], [2, 4]],
+          [[2], [2, 3]],
+        ],
+        [sparse([1, 3]), sparse([3, 2]), [1, 2]],
+        [tensor(1, 3), tensor(1, 2, 3), tensor(1, 2).toFloat(), tensor(1, 2).expandDims(1), [1, 2]],
+        [
+          [tensor(1), tensor(3)],
+          [tensor(3), tensor(2)],
+        ],
+      ];
+      same.forEach((ids, i) => {
+        const copy: unknown = ids instanceof tf.Tensor ? ids.clone() : Array.isArray(ids) ? [...ids] : { ...ids };
+        expect(readInputs([[ids], [copy]], null, form).ids).toEqual([copy]);
+        for (const other of others[i]!) {
+          for (const pair of [
+            [[ids], [other]],
+            [[other], [ids]],
+          ])
+            expectError(() => readInputs(pair, null, form), 'ValueError', 'inputs[1][0]', 'other ids');
+        }
+      });
+    });
+  });
+
   it('are a flat list where a model hands its tensors on, the weights behind the ids', () => {
     tf.tidy(() => {
       const [a, b] = [tf.zeros([2, 1], 'int32'), tf.ones([2, 1], 'int32')];

@@ -1,4 +1,5 @@
-import { checkWeightsShape, featureShapes } from '../../../src/layers/embedding/layer_inputs.js';
+import * as tf from '@tensorflow/tfjs';
+import { checkWeightsShape, featureShapes, readRaggedInputs } from '../../../src/layers/embedding/layer_inputs.js';
 import { readAll } from '../../../src/layers/distributed_embedding/arguments.js';
 import { expectError } from '../../helpers/errors.js';
 
@@ -29,5 +30,18 @@ describe('shapes of features in a symbolic graph', () => {
     expectError(() => checkWeightsShape([2, 3], [3, 3], 'w'), 'ValueError', 'w', '[2, 3]');
     for (const ids of [[null, 3], [2, null], [2, 3]]) checkWeightsShape([2, 3], ids); // prettier-ignore
     checkWeightsShape([null, 3], [2, 3]);
+  });
+
+  it('of ragged ids are made of a pair, weights, and nothing behind these', () => {
+    tf.tidy(() => {
+      const pair = [tf.tensor1d([1, 2], 'int32'), tf.tensor1d([0, 1, 2], 'int32')];
+      const weights = tf.tensor1d([0.5, 1]);
+      for (const ids of [pair, { values: [1, 2], rowSplits: [0, 1, 2] }]) {
+        expect(readRaggedInputs([ids, weights])).toEqual({ ids, weights } as never);
+        expectError(() => readRaggedInputs([ids, weights, weights]), 'TypeError', 'inputs');
+      }
+      expect(readRaggedInputs([...pair, weights])).toEqual({ ids: pair, weights } as never);
+      expectError(() => readRaggedInputs([...pair, weights, weights]), 'ValueError', 'inputs', 'a list of 4');
+    });
   });
 });
