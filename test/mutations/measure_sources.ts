@@ -22,6 +22,9 @@ function bundled(root: string): ReadonlySet<string> {
   return new Set(files);
 }
 
+/** Sources that specs run in a browser. */
+const IN_PAGES = /^src\/(backends|tfjs)\/web(gl|gpu)\//;
+
 /** As many of the spec files as run in some seconds, but a few in any case. */
 function within(seconds: number, specs: readonly string[], secondsOf: (spec: string) => number): string[] {
   let sum = 0;
@@ -77,7 +80,7 @@ export async function measureSources(root: string, room: Room, request: Request)
             const missed = file.endsWith('.ts') ? await switches.find({ id, files, seconds: request.seconds }) : null;
             if (missed === null) return findAlone(mutant, text);
             const { found, isStatic } = missed;
-            const mayBeElsewhere = isStatic || inDevices.has(file) || reach.knows(file);
+            const mayBeElsewhere = isStatic || inDevices.has(file) || IN_PAGES.test(file) || reach.knows(file);
             return found.fate === 'survived' && mayBeElsewhere ? findAlone(mutant, text) : found;
           },
         });
