@@ -265,6 +265,9 @@ describe('CSV files', () => {
     // A colon in a name makes no URL of it.
     writeFileSync(path('log:1.csv'), 'n\n8');
     expect(await numbers(path('log:1.csv'))).toEqual([8]);
+    // Nor does a word behind its beginning make a path of a URL.
+    const url = 'data:text/csv,n,file:x%0A9,1';
+    expect(await rowsOf(fromCsv(url, { columns: { n: 'int' } }))).toEqual([{ n: 9 }]);
     const here = process.cwd();
     try {
       process.chdir(folder);
@@ -281,6 +284,11 @@ describe('CSV files', () => {
     await wrong('a,b\n1,2,3', { a: 'int' }, 'source', '3 in row 1');
     await wrong('a,a\n1,2', { a: 'int' }, 'source', 'two named a');
     await wrong('a,\n1,2', { '': 'int' }, 'columns.', 'no column');
+    // Columns without a name are none to be asked for.
+    for (const blank of ['', ' '])
+      await expectAsync(read(`a,${blank}\n1,2`, { b: 'int' })).toBeRejectedWithError(
+        /columns of the bytes: a, received/,
+      );
     await wrong('', { a: 'int' }, 'source', 'empty');
     await wrong('a\n"x', { a: 'string' }, 'source', 'the bytes');
     await wrong('a\n"x"y,\n"z"', { a: 'string' }, 'source', 'the bytes');
