@@ -91,7 +91,7 @@ function sameTensors(a: unknown, b: unknown): boolean {
 
 /** Whether two devices were given the same ids. */
 function sameIds(a: unknown, b: unknown): boolean {
-  if (a === b || sameTensors(a, b)) return true;
+  if (sameTensors(a, b)) return true;
   if (a instanceof tf.Tensor || b instanceof tf.Tensor) return false;
   if (isSymbolic(a) || isSymbolic(b)) return false;
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => sameIds(item, b[i]));

@@ -48,6 +48,9 @@ describe('inputs of a DistributedEmbedding', () => {
           [tensor(3), tensor(2)],
         ],
       ];
+      // The same tensor, whatever it holds.
+      const none = tf.tensor1d([NaN, 1]);
+      expect(readInputs([[none], [none]], null, form).ids).toEqual([none]);
       same.forEach((ids, i) => {
         const copy: unknown = ids instanceof tf.Tensor ? ids.clone() : Array.isArray(ids) ? [...ids] : { ...ids };
         expect(readInputs([[ids], [copy]], null, form).ids).toEqual([copy]);
