@@ -67,7 +67,18 @@ b"]`),
       "['a'",
       "[u'a']",
     ];
-    for (const cell of [...whole, '[[1]]', '{"a"}', '"Weird Al"', "['a]", String.raw`['\q']`, '[1 2]', '[a]', '[,]']) {
+    for (const cell of [
+      ...whole,
+      '[[1]]',
+      '{"a"}',
+      '"Weird Al"',
+      "['a]",
+      String.raw`['\q']`,
+      String.raw`['\UFFFFFFFF']`,
+      '[1 2]',
+      '[a]',
+      '[,]',
+    ]) {
       expect(literalList(cell)).withContext(cell).toBeNull();
       expect(listOf(cell, false, null))
         .withContext(cell)

@@ -106,6 +106,19 @@ describe('columns in memory', () => {
     expect(await column(['b', null, 'c'], { type: lookup, missing: '' })).toEqual([3, 0, 1]);
   });
 
+  it('name the row of a value that an object of emb.preprocessing refuses', async () => {
+    const { IntegerLookup, StringLookup } = emb.preprocessing;
+    const closed = { numOovIndices: 0 };
+    const texts = new StringLookup({ vocabulary: ['a'], ...closed });
+    const numbers = new IntegerLookup({ vocabulary: [5], ...closed });
+    const refused = (values: unknown, type: never): Promise<void> =>
+      expectRejection(() => column(values, type), 'ValueError', 'columns.x', 'in row 3 of the arrays');
+    await refused(['a', 'a', 'b'], texts as never);
+    await refused([5, 5, 6], numbers as never);
+    await refused([['a'], [], ['a', 'b']], { list: texts } as never);
+    await refused(['a', null, 'b'], { type: texts, missing: 'mask' } as never);
+  });
+
   it('may be labels of several numbers', async () => {
     const pair = { list: 'float', length: 2 } as const;
     const dataset = fromArrays({ x: [1], y: [[0.5, 1]] }, { label: 'y', columns: { x: 'int', y: pair } });

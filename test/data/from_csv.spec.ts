@@ -277,6 +277,22 @@ describe('CSV files', () => {
     }
   });
 
+  it('teach nothing where a file has no values', async () => {
+    const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+    for (const type of [
+      new emb.preprocessing.StringLookup(),
+      { list: new emb.preprocessing.StringLookup() },
+    ] as const) {
+      const columns = { w: { type, missing: 'mask' } } as const;
+      const files = ['w,n\n,1\n', 'w,n\na,2\n', 'w,n\n,3\n'].map(bytes);
+      const dataset = fromCsv(files, { columns, naValues: [''] });
+      await expectAsync(dataset.adapt()).toBeResolved();
+      const lookup = ('list' in type ? type.list : type) as emb.preprocessing.StringLookup;
+      expect(lookup.getConfig().vocabulary).toEqual(['a']);
+      expect((await rowsOf(dataset)).length).toBe(3);
+    }
+  });
+
   it('say which row is wrong', async () => {
     const wrong = (text: string, columns: object, argument: string, received: string | RegExp): Promise<void> =>
       expectRejection(() => read(text, columns as never), 'ValueError', argument, received);

@@ -3,11 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { Substitute } from '../../tfjs/training/substitute.js';
 import { droppedByOp, isDropping, liveScalar, normalByOp, tidied } from './random_numbers.js';
 
-type Call = (
-  this: tf.layers.Layer,
-  inputs: tf.Tensor | tf.Tensor[],
-  kwargs?: Record<string, unknown> | null,
-) => unknown;
+type Call = (this: tf.layers.Layer, inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>) => unknown;
 
 /** What a training call of such a layer gives for floats; null: what tfjs gives. */
 export type NoiseBy = (layer: tf.layers.Layer, input: tf.Tensor) => tf.Tensor | null;
@@ -69,7 +65,7 @@ function installNoise(): void {
       return function (this: tf.layers.Layer, inputs, kwargs): unknown {
         const by = byNow();
         const input = Array.isArray(inputs) && inputs.length === 1 ? inputs[0] : inputs;
-        const isAsked = by !== null && kwargs?.['training'] === true;
+        const isAsked = by !== null && kwargs['training'] === true;
         const result = isAsked && input instanceof tf.Tensor && input.dtype === 'float32' ? by(this, input) : null;
         return result ?? stock.call(this, inputs, kwargs);
       };
