@@ -191,6 +191,14 @@ describe('columns of lists in pages', () => {
     });
   }
 
+  it('give numbers in one typed array, whatever the number of pages', async () => {
+    const levels = levelsOf([[1, 2], [3], [4, 5, 6]]);
+    for (const pages of [[levels], [levels.slice(0, 2), levels.slice(2)], levels.map((level) => [level])]) {
+      const { values } = await columnOf(pages, 2).read(3);
+      expect(values).toEqual(Int32Array.of(1, 2, 3, 4, 5, 6));
+    }
+  });
+
   it('end where the footer tells their values, and are refused where it tells another number', async () => {
     const rows = [[1, 2, null], [], [4], null, [5, 6]];
     // Of empty lists and of no lists, levels count too.

@@ -1,6 +1,6 @@
 /** Streams of rows beside operations on plain arrays of rows. */
 import type { Chunk, Column } from '../../src/data/chunk.js';
-import { concatChunks, gatherChunk, sliceChunk } from '../../src/data/chunk.js';
+import { concatChunks, gatherChunk, part, sliceChunk } from '../../src/data/chunk.js';
 import {
   batchRows,
   chooseRows,
@@ -90,6 +90,14 @@ describe('chunks of rows', () => {
     expect(rowsOf(sliceChunk(chunk, 1, 4))).toEqual([3, 8, 2]);
     expect(rowsOf(sliceChunk(chunk, 2, 2))).toEqual([]);
     expect(sliceChunk(chunk, 0, 5)).toBe(chunk);
+    // What is whole is not copied.
+    const texts = ['a', 'b'];
+    expect(part(texts, 0, 2)).toBe(texts);
+    expect([part(texts, 1, 2), part(texts, 0, 1), part(Int32Array.of(1, 2), 1, 2)]).toEqual([
+      ['b'],
+      ['a'],
+      Int32Array.of(2),
+    ] as never);
     expect(rowsOf(sliceChunk(sliceChunk(chunk, 1, 5), 1, 3))).toEqual([8, 2]);
     expect(rowsOf(gatherChunk(chunk, Int32Array.of(4, 0, 0, 2)))).toEqual([7, 5, 5, 8]);
     expect(rowsOf(concatChunks([chunk, sliceChunk(chunk, 3, 5), chunkOf([]), chunkOf([9])]))).toEqual([
