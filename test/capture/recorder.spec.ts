@@ -39,6 +39,17 @@ describeForBackends(
       }
     };
 
+    it('keeps what an op makes of constants in its place, unless it is large', () => {
+      for (const [length, isKept] of [
+        [2 ** 18, true],
+        [2 ** 18 + 1, false],
+      ] as const) {
+        const { ops, constants } = recorded((x) => [x.sum().add(tf.neg(tf.zeros([length])).sum())]);
+        expect(ops.some(({ name }) => name === 'Neg')).toBe(!isKept);
+        expect(constants.some(({ values }) => values.length === length)).toBeTrue();
+      }
+    });
+
     it('names data, variables, live numbers and constants, and the ops that take them', () => {
       let rate = 2;
       const { ops, feeds, constants, results, problem } = recorded((x, w) => {
