@@ -143,6 +143,8 @@ describe('plain kernels of partitions', () => {
     refuses('values', '[3]', () => lay([vector(0, 2)], ['ROW_SPLITS']));
     refuses('shape', '2', () => lay([vector(0, 3)], ['ROW_SPLITS'], vector(2)));
     refuses('default_value', '[2]', () => lay([vector(0, 3)], ['ROW_SPLITS'], none, floats(1, 2)));
+    // More axes than an element has, though of one place alone.
+    refuses('default_value', '[1]', () => lay([vector(0, 3)], ['ROW_SPLITS'], none, floats(0)));
     const cut = lay([vector(0, 2, 3)], ['ROW_SPLITS'], vector(1, 1));
     expect(Array.from(cut.values as Float32Array)).toEqual([1]);
   });
