@@ -57,7 +57,26 @@ const CHANGES: Record<string, [change: (all: Classes) => unknown, named: string 
   'how it is saved': [({ Base }) => ((Base.prototype as Holder)['save'] = two), null],
 };
 
+/** What saves, loads, shows, disposes of and trains what steps: no step calls it. */
+const AROUND = [
+  ...['setWeights', 'getWeights', 'loadWeights', 'save', 'summary', 'dispose', 'disposeWeights', 'disposeInternal'],
+  ...['getConfig', 'toJSON', 'updatedConfig', 'fromConfig', 'countParams', 'print', 'toString', 'addWeight'],
+  ...['fit', 'fitDataset', 'fitLoop', 'evaluate', 'evaluateDataset', 'predict', 'predictOnBatch', 'trainOnBatch'],
+];
+
 describe('Known classes', () => {
+  for (const name of AROUND) {
+    it(`do not mind another ${name}`, () => {
+      const all = classes();
+      const holders = [all.Base, all.Base.prototype] as unknown as Holder[];
+      const put = (): void => holders.forEach((holder) => (holder[name] = (): number => 1));
+      put();
+      takeClasses([all.Leaf]);
+      put();
+      expect(knownClass(all.Leaf.prototype)!.withBases().map((each) => each.changed())).toEqual([null, null, null]); // prettier-ignore
+    });
+  }
+
   for (const [what, [change, named]] of Object.entries(CHANGES)) {
     it(`see ${what}`, () => {
       const all = classes();
