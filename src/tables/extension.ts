@@ -42,7 +42,7 @@ export function readExtension(
     return { rows, fillRows: (write) => write(0, values.dataSync<'float32'>()) };
   }
   const asked = args.initializer ?? null;
-  const used = asked === null ? initializer : readInitializerOf('initializer', asked, '', seed);
+  const used = asked === null ? initializer : readInitializerOf('initializer', asked, undefined, seed);
   const argument = asked === null ? 'embeddingsInitializer' : 'initializer';
   const whole = checkedInitializer(used, { rows: inputDim + rows, columns: outputDim, name, argument });
   // Seeded, they are the rows that a table of that size would have begun with, however often it gets some.

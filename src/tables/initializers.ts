@@ -84,7 +84,7 @@ export function readInitializer(identifier: unknown, seed: number | null = null)
 export function readInitializerOf(
   argument: string,
   identifier: unknown,
-  byDefault: string,
+  byDefault?: string,
   seed: number | null = null,
 ): Initializer {
   const defaults = seed === null ? {} : { seed };

@@ -37,7 +37,7 @@ export function readTableInitializer(value: unknown, argument = 'initializer'): 
   const found = rowIds(value);
   if (found !== null) return found;
   if (typeof value !== 'string' && !isRecord(value)) throw new ValueError(argument, EXPECTED, value);
-  return readInitializerOf(argument, value, 'zeros');
+  return readInitializerOf(argument, value);
 }
 
 /** An initializer as tfjs has them. */
