@@ -32,6 +32,15 @@ function firstColumn(layer: emb.tpu.TPUEmbeddingLayer, ids: unknown): number[] {
 }
 
 describe('tpuEmbedding at the edges', () => {
+  it('is disposed of once it is built, and not before, as layers of tfjs are', () =>
+    expectNoLeak(() => {
+      const layer = single();
+      expect(() => layer.dispose()).toThrowError(/has not been built yet/);
+      layer.build();
+      layer.dispose();
+      expect(() => layer.dispose()).toThrowError(/already disposed/);
+    }));
+
   for (const version of [1, 2] as const) {
     it(`takes batches of any size, empty ones too: version ${version}`, () =>
       withTpuEmulator({ chips: 8 }, () =>
