@@ -91,6 +91,22 @@ describe('tuneLimits', () => {
     expect(tpu.tuneLimits({ features, ...given }).margin).toBe(0.1);
   });
 
+  it('is told of chips of another machine than the one that runs, or of other cores on its chips', async () => {
+    const features = batches(2);
+    const tune = (more: object): unknown => tpu.tuneLimits({ features, featureConfig: featureConfig(), ...more });
+    const [chips, both, cores] = [
+      { numTpuChips: 2 },
+      { numTpuChips: 2, numScPerChip: 2 },
+      { numTpuChips: 1, numScPerChip: 2 },
+    ].map(tune);
+    await withTpuEmulator({ chips: 1, coresPerChip: 1 }, () => {
+      expect(tune({ numTpuChips: 2 })).toEqual(chips);
+      expect(tune({ numTpuChips: 2, numScPerChip: 2 })).toEqual(both);
+      expect(tune({ numScPerChip: 2 })).toEqual(cores);
+      expect(tune({})).not.toEqual(cores);
+    });
+  });
+
   it('proposes what the same batches fit, on the running emulator by default', async () => {
     const features = batches(3);
     await withTpuEmulator({ chips: 1, coresPerChip: 4 }, () => {
