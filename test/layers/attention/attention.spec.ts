@@ -194,7 +194,7 @@ describe('layers of attention', () => {
       const found = plain!.apply([x, x, x, attentionMask]) as tf.Tensor;
       telling!.build([x.shape, x.shape, x.shape, attentionMask.shape]);
       telling!.setWeights(plain!.getWeights());
-      const [wanted] = telling!.apply([x, x, x, attentionMask]) as tf.Tensor[];
+      const [wanted] = telling!.apply([x, x, x, attentionMask]) as unknown as tf.Tensor[];
       expect(found.dataSync()).toEqual(wanted!.dataSync());
       expect(found.dataSync()).toContain(0);
     });

@@ -172,7 +172,7 @@ function outputMasks(
   if (LOOPS.includes(className)) {
     const inner = className === 'Bidirectional' ? ((config['layer'] as Json)['config'] as Json) : config;
     if (inner['return_sequences'] !== true) return [];
-    return className === 'Bidirectional' && config['merge_mode'] === null ? [mask, mask] : [mask];
+    return config['merge_mode'] === null ? [mask, mask] : [mask];
   }
   return PASSES_MASK.includes(className) ? [mask] : [];
 }
