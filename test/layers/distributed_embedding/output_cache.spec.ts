@@ -1,6 +1,8 @@
 /** One layer, asked for the same ids by several parts of a model: each gets outputs of its own. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
+import { OutputCache } from '../../../src/layers/distributed_embedding/output_cache.js';
+import { whileFeeding } from '../../../src/tfjs/uncast_inputs.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
 import { expectClose, leakFree, take, useCpu } from '../setup.js';
@@ -129,4 +131,20 @@ describe('DistributedEmbedding that is asked again', () => {
       layer.dispose();
     }),
   );
+
+  it('gives out one copy of each output, and none of those that nobody takes', () => {
+    tf.tidy(() =>
+      whileFeeding(() => {
+        const cache = new OutputCache();
+        const [input, ...outputs] = [tf.ones([1]), tf.zeros([1]), tf.zeros([2])];
+        cache.keep([input], outputs, false);
+        const before = tf.memory().numTensors;
+        const found = cache.outputsOf([input], false)!;
+        expect(tf.memory().numTensors).toBe(before);
+        expect(found[1]).toBe(found[1]);
+        expect(found[1]).not.toBe(outputs[1]);
+        expect(tf.memory().numTensors).toBe(before + 1);
+      }),
+    );
+  });
 });

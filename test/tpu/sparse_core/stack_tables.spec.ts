@@ -69,6 +69,22 @@ describe('stackTables', () => {
     expect(stacksOf(stackTables({ tables: alike('ab'), ...MACHINE, rowLimit: 256 }))).toEqual(['a', 'b']);
   });
 
+  it('starts a new stack at the limits of bytes, which are those of a chip', () => {
+    for (const numPartitions of [1, 2, 4]) {
+      // 128 rows of 8 columns on all chips; 4 of 16 samples on a core.
+      const [rows, activations] = [(4 * 8 * 128) / numPartitions, 4 * 8 * 4];
+      const stacked = (limits: object): string[] =>
+        stacksOf(stackTables({ tables: alike('ab'), ...MACHINE, numPartitions, ...limits }));
+      for (const [limit, bytes] of [
+        ['variableShardBytesLimit', rows],
+        ['activationMemBytesLimit', activations],
+      ] as const) {
+        expect(stacked({ [limit]: 2 * bytes })).toEqual(['a', 'b']);
+        expect(stacked({ [limit]: 2 * bytes + 1 })).toEqual(['a_b', 'a_b']);
+      }
+    }
+  });
+
   it('has no limits where they are 0', () => {
     const limits = { activationMemBytesLimit: 0, variableShardBytesLimit: 0, rowLimit: 0, tableLimit: 0 };
     const large: Table[] = [...'abc'].map((name) => [name, 4_000_000, 128, 'g', 1_000_000]);
