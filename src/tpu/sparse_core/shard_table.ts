@@ -167,6 +167,6 @@ export function removePadding<T extends Rows>(tensor: T, shape: readonly [rows: 
     ) as T;
   }
   const nested = tensor as readonly (readonly number[])[];
-  const [most, width] = isLarger ? (wanted as [number, number]) : [rows, Infinity];
+  const [most, width] = isLarger ? wanted : [];
   return nested.slice(0, most).map((row) => row.slice(0, width)) as unknown as T;
 }

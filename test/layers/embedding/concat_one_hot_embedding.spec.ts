@@ -255,4 +255,19 @@ describe('ConcatOneHotEmbedding', () => {
       layer.dispose();
     }),
   );
+
+  it('keeps the seed in its config by which its halves are rounded', () => {
+    for (const seed of [undefined, 0, 7]) {
+      const given = seed === undefined ? {} : { seed };
+      const layer = emb.layers.concatOneHotEmbedding({
+        featureSizes: [2, 3],
+        embeddingWidth: 2,
+        storage: 'float16',
+        ...given,
+      });
+      const config = layer.getConfig();
+      expect('seed' in config).toBe(seed !== undefined);
+      expect(config['seed']).toBe(seed as never);
+    }
+  });
 });

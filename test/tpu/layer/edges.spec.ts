@@ -32,6 +32,16 @@ function firstColumn(layer: emb.tpu.TPUEmbeddingLayer, ids: unknown): number[] {
 }
 
 describe('tpuEmbedding at the edges', () => {
+  it('takes symbolic ids for all features, or for none', () => {
+    const table = new tpu.TableConfig({ vocabularySize: 20, dim: 2, combiner: 'sum' });
+    const featureConfig = ['a', 'b'].map((name) => new tpu.FeatureConfig({ table, name }));
+    const layer = emb.layers.tpuEmbedding({ featureConfig, optimizer: sgdModel() });
+    const [symbolic, ids] = [tf.input({ shape: [1], dtype: 'int32' }), tf.zeros([2, 1], 'int32')];
+    expectError(() => layer.apply([symbolic, ids]), 'TypeError', 'inputs[1]');
+    expectError(() => layer.apply([ids, symbolic]), 'TypeError', 'inputs[0]');
+    ids.dispose();
+  });
+
   it('is disposed of once it is built, and not before, as layers of tfjs are', () =>
     expectNoLeak(() => {
       const layer = single();

@@ -241,6 +241,26 @@ describe('stackGradients', () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
+  it('refuses features that overlap in the samples of their stack, and stacks of other things than names', () => {
+    const gradients = [null, null];
+    for (const members of [[1, 'a'], ['a', 1], 'a'])
+      expectError(
+        () => stackGradients({ ...stacked, gradients, stackedTableToTables: { a_b: members as never } }),
+        'TypeError',
+        'stackedTableToTables.a_b',
+      );
+    const rest = { ...stacked, numChips: 1, inputs: [[1, 2, 3, 4], Array.from({ length: 8 }, (_, i) => [i])] };
+    const place = (first: number, second: number): unknown =>
+      preprocessFeatures({ ...rest, featureToSampleOffset: { 0: first, 1: second } } as never);
+    expect(() => place(0, 4)).not.toThrow();
+    expect(() => place(8, 0)).not.toThrow();
+    for (const [first, second, received] of [
+      [0, 3, '3'],
+      [7, 0, '7'],
+    ] as const)
+      expectError(() => place(first, second), 'ValueError', 'featureToSampleOffset', received);
+  });
+
   it('refuses what is no tensor, and other shapes', () => {
     const wrong = (gradient: unknown): unknown => stackGradients({ ...stacked, gradients: [gradient as never, null] });
     expectError(() => wrong(1), 'ValueError', 'gradients[0]', 'non-tensor type');
