@@ -10,7 +10,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** A text in quotes, and numbers and words that stand for themselves. */
 const ITEM = /\s*(?:"((?:[^"\\]|\\[^])*)"|'((?:[^'\\]|\\[^])*)'|([+-]?[\w.]+(?:[+-]\d+)?))\s*/y;
 const WORD = /^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|true|false|null|none|nan|[+-]?inf(inity)?)$/i;
-const NOTHING = /^(null|none)$/i;
+/** Of those words. */
+const NOTHING = /null|none/i;
 const ESCAPE = /\\(?:u([\da-fA-F]{4})|U([\da-fA-F]{8})|x([\da-fA-F]{2})|([0-7]{1,3})|\r?\n|([^]))/g;
 
 /** The text within quotes; null where it holds an escape that is none of these. */

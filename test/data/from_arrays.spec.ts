@@ -308,6 +308,9 @@ describe('what a data set is told of its columns', () => {
     expectError(told({ label: 'click', columns: { user: 'int', click: mask } }), 'ValueError', 'columns.click.missing');
     const both = { user: mask, user_mask: { type: 'int', column: 'w' } };
     expectError(told({ columns: both }), 'ValueError', 'columns.user_mask', 'mask');
+    // Without a mask its name is free.
+    for (const user of ['int', { type: 'int', missing: 0 }, { type: 'ids', missing: 'mask' }])
+      expect(told({ columns: { user, user_mask: { type: 'int', column: 'w' } } })).not.toThrow();
     expectError(told({ lable: 'click' }), 'ValueError', 'lable');
   });
 });

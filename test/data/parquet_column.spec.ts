@@ -221,6 +221,16 @@ describe('columns of lists in pages', () => {
     }
   });
 
+  it('may end with pages of nothing, and with none of something', async () => {
+    const levels = levelsOf([[1, 2], [3]]);
+    const empty = columnOf([levels, [], []], 3);
+    await empty.read(2);
+    await expectAsync(empty.end()).toBeResolved();
+    const more = columnOf([levels, [], levelsOf([[4]])], 3);
+    await more.read(2);
+    await expectAsync(more.end()).toBeRejectedWithError(/pages behind the last row/);
+  });
+
   it('are refused where they begin within a row', async () => {
     const [, ...rest] = levelsOf([[1, 2, 3], [4]]);
     await expectAsync(columnOf([rest], 1).read(1)).toBeRejectedWithError(/not begun/);

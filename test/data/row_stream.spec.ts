@@ -90,6 +90,11 @@ describe('chunks of rows', () => {
     expect(rowsOf(sliceChunk(chunk, 1, 4))).toEqual([3, 8, 2]);
     expect(rowsOf(sliceChunk(chunk, 2, 2))).toEqual([]);
     expect(sliceChunk(chunk, 0, 5)).toBe(chunk);
+    for (const values of [['a', 'b', 'c', 'd'], Int32Array.of(1, 2, 3, 4)]) {
+      const pairs = { count: 2, columns: new Map([['x', { values, width: 2, rowSplits: null }]]) } as never as Chunk;
+      const found = gatherChunk(pairs, Int32Array.of(1, 0, 1)).columns.get('x')!.values;
+      expect([...(found as Int32Array)] as unknown[]).toEqual([2, 3, 0, 1, 2, 3].map((place) => values[place]));
+    }
     // What is whole is not copied.
     const texts = ['a', 'b'];
     expect(part(texts, 0, 2)).toBe(texts);
