@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import * as prettier from 'prettier';
 import { hashOf, readStamp, writeStamp } from '../../custom-ops/setup/stamp.mjs';
 import { filesOf } from './tree.mjs';
@@ -32,11 +33,14 @@ async function leftByOxfmt(paths) {
     writeFileSync(config, JSON.stringify(await prettier.resolveConfig(join(ROOT, 'package.json'))));
     const args = [OXFMT, '-c', config, '--check', ...paths];
     const { status, stdout } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
-    const [, count] = / on (\d+) files? using/.exec(stdout) ?? [];
-    // What it passes over in silence is not what it found formatted.
-    if ((status !== 0 && status !== 1) || Number(count) !== paths.length) return new Set();
-    const others = new Set(Array.from(stdout.matchAll(/^(.+) \(\d+ms\)$/gm), ([, path]) => path));
-    return new Set(paths.filter((path) => !others.has(path)));
+    const said = stripVTControlCharacters(String(stdout));
+    const [, count] = / on (\d+) files? using/.exec(said) ?? [];
+    const [, issues = 0] = /^Format issues found in above (\d+) files?/m.exec(said) ?? [];
+    const others = new Set(Array.from(said.matchAll(/^(.+) \([^()]+\)$/gm), ([, path]) => path));
+    const left = paths.filter((path) => !others.has(path));
+    // What it passes over in silence, or names in words that are not known here, is not what it found formatted.
+    const isWhole = Number(count) === paths.length && Number(issues) === paths.length - left.length;
+    return new Set(status === (others.size === 0 ? 0 : 1) && isWhole ? left : []);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
