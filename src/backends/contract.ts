@@ -21,8 +21,8 @@ export interface Backend {
    */
   lookUp(lookups: readonly Lookup[]): LookedUp[];
   /**
-   * Has the next `step` start lookups of the batch after it, which a later `lookUp` of the same tables and ids takes: of
-   * tables as the step left them. null: every lookup is answered at once.
+   * Prefetch: issues these lookups with the next `step`, of tables as that leaves them; a later `lookUp` of the same tables
+   * and ids takes the results. null: every lookup is answered at once.
    */
   readonly ahead: ((lookups: readonly Lookup[]) => void) | null;
   /** One exact step of each table, in place: as if the gradients of all its entries had been summed first. */
@@ -130,7 +130,7 @@ export interface FollowedPlan {
   readonly tables?: () => readonly tf.Variable[];
 }
 
-/** Whom a lookup serves, so that reports tell layers and their inputs apart. */
+/** The input of a layer that a lookup is for; reports tell them apart by it. */
 export interface LookupInput {
   /** Who told the plan: the first argument of `followPlan`. */
   readonly owner: object;

@@ -1,4 +1,4 @@
-/** Variables that get rows at their end, which tfjs has no way for: they stay the variables that others know. */
+/** Resizable variables, which tfjs has none of: rows are added at the end, and holders keep the same variable. */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../base/per_process.js';
 import { rowBlocks } from '../base/row_blocks.js';

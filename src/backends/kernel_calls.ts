@@ -119,7 +119,7 @@ export function lookUpByKernel({ table, bags, options }: Lookup): LookedUp {
 }
 
 /** Lookups by one call, where there are several; of tables that `isJoined` leaves out one by one. */
-export function lookUpsBy(
+export function dispatchLookups(
   together: (lookups: readonly Lookup[]) => LookedUp[],
   lookups: readonly Lookup[],
   one: (lookup: Lookup) => LookedUp = lookUpByKernel,

@@ -76,7 +76,7 @@ export function kernelError({ code, id, position }: KernelStatus, rows: number, 
   return new RuntimeError('kernel', 'arguments that the kernel takes', described(`code ${code} from the kernel`));
 }
 
-/** The error for `what`, numbers of 4 bytes in this shape, that no memory holds; `argument` decides over their size. */
+/** Out-of-memory error for `what`, numbers of 4 bytes in this shape; `argument` is the one that their size comes from. */
 export function tooLarge(argument: string, what: string, shape: readonly number[], note?: string): ValueError {
   const bytes = BigInt(shape.reduce((product, length) => product * length, 4));
   const received = described(`${what} of shape [${shape.join(', ')}] (${bytes} bytes)`);

@@ -5,14 +5,14 @@ import { referenceKernels } from './reference/reference_kernel_set.js';
 import { addKernelSet } from './registry.js';
 import { registerWasmBackend } from './wasm/register.js';
 import { registerWebglBackend } from './webgl/register.js';
-import { noteOddTensors } from '../tfjs/cpu_values.js';
+import { trackMismatchedTensors } from '../tfjs/cpu_values.js';
 
 /**
  * Registers the kernels that pages run. Others, `tensorflow` and `webgpu` included, are given stock ops when first used,
  * unless an entry that knows more of them is there. May be called again.
  */
 export function registerLookupBackends(): void {
-  noteOddTensors();
+  trackMismatchedTensors();
   addKernelSet(referenceKernels);
   registerGenericBackends();
   registerCpuBackend();

@@ -173,8 +173,8 @@ export function tellProducts(backendName: string, info: ProductInfo): void {
 /** What the Node entry says of the addon; null elsewhere. */
 const addonInfo = (): { text: string | null } => perProcess('addon', () => ({ text: null }));
 
-/** Has `backendInfo` tell where the native kernels come from, or why there are none. */
-export function tellAddon(text: string): void {
+/** Sets what `backendInfo().addon` says: where the native kernels come from, or why there are none. */
+export function setAddonInfo(text: string): void {
   addonInfo().text = text;
 }
 

@@ -22,7 +22,7 @@ export const DENSE_HYPER_FIELDS = [
 
 export type DenseHyper = Record<(typeof DENSE_HYPER_FIELDS)[number], number>;
 
-/** Which ids stand for nothing. */
+/** Padding ids: those that are left out of bags. */
 export interface SkippedIds {
   readonly zero: boolean;
   readonly negative: boolean;

@@ -65,7 +65,7 @@ export class SharedIds {
 }
 
 /** A step whose uses were summed, for an implementation that takes one: rows of each use, as bags of one id. */
-export function withoutUses(set: Pick<KernelSet, 'rowGradients'>, step: HostStep): HostStep {
+export function mergeUses(set: Pick<KernelSet, 'rowGradients'>, step: HostStep): HostStep {
   const { table, bags, gradient, options, useStarts } = step;
   if (useStarts === null) return step;
   const floats = floatTable(table.codec.unpack(table.data, table.dim), table.rows, table.dim);

@@ -49,7 +49,7 @@ export interface RunnableSavedModel {
 
 /** The captured steps of models. */
 export interface Capturer {
-  /** Why steps of this model run op by op, null: nothing speaks against it; how many kinds of them are captured, and gave way. */
+  /** Capture status of a model: the reason why its steps run op by op (null: none), captured signatures, evictions. */
   infoOf(model: tf.LayersModel): {
     readonly reason: string | null;
     readonly captured: number;

@@ -1,6 +1,6 @@
-/** Whether tensors of the backend in use are read by waiting for them: nothing is read at once where that can be helped. */
+/** Whether values of tensors can only be read asynchronously without stalling the backend in use. */
 import * as tf from '@tensorflow/tfjs';
 
-export function readsWait(): boolean {
+export function isReadAsync(): boolean {
   return tf.getBackend() === 'webgpu';
 }

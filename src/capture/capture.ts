@@ -15,8 +15,8 @@ import { FunctionSteps } from './functions/function_steps.js';
 import { isStandIn, raggedRowsOf, standInLike } from '../tfjs/ragged_stand_in.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
 import { type Purpose, moveChoice, trained, whySwitchedOff } from './steps.js';
-import { strangeInTfjs, takeTfjs } from './known/known_tfjs.js';
-import { takePlainClasses } from './known/plain_classes.js';
+import { findTfjsPatch, snapshotTfjs } from './known/known_tfjs.js';
+import { snapshotKnownClasses } from './known/plain_classes.js';
 import { DOTS } from './overrides/dot.js';
 import { DROPOUT, DROPS } from './overrides/dropout.js';
 import { GATHERS } from './overrides/gathers.js';
@@ -90,7 +90,7 @@ type Around = (run: () => tf.Tensor[]) => tf.Tensor[];
 
 /** The step with ops of ours; what users put into tfjs is to be called as without this package. */
 function withOwnOps(eager: EagerStep, around: Around): EagerStep {
-  return (data) => (strangeInTfjs() === null ? around(() => eager(data)) : eager(data));
+  return (data) => (findTfjsPatch() === null ? around(() => eager(data)) : eager(data));
 }
 
 /** The losses that the graph of a step would have, whether it is captured or not. */
@@ -188,8 +188,8 @@ export function captureSteps(addon: GraphAddon): Capturer {
   notePenalties();
   listSharedWeightsOnce();
   installCalls();
-  takePlainClasses();
-  takeTfjs();
+  snapshotKnownClasses();
+  snapshotTfjs();
   return {
     infoOf(model) {
       const captured = capturedOf(model);
@@ -201,7 +201,7 @@ export function captureSteps(addon: GraphAddon): Capturer {
       const steps = new FunctionSteps(f, options, {
         addon: state().addon!,
         list,
-        withOwnOps: (run) => (strangeInTfjs() === null ? withOverrides(OF_FUNCTIONS, run) : run()),
+        withOwnOps: (run) => (findTfjsPatch() === null ? withOverrides(OF_FUNCTIONS, run) : run()),
         isObserved,
       });
       state().gone.register(steps, list);

@@ -58,8 +58,8 @@ type KnowsNoNaN = (tensor: tf.Tensor) => boolean;
 
 const knowing = (): Map<string, KnowsNoNaN> => perProcess('backends that look for NaN', () => new Map());
 
-/** Lets a backend look for NaN by itself, so that tensors need not be read. */
-export function lookForNaNBy(backendName: string, knowsNoNaN: KnowsNoNaN): void {
+/** Registers a check for NaN that a backend runs itself, so that tensors need not be read. */
+export function registerNaNCheck(backendName: string, knowsNoNaN: KnowsNoNaN): void {
   knowing().set(backendName, knowsNoNaN);
 }
 

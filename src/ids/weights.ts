@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
-import { readsWait } from '../base/waiting_reads.js';
+import { isReadAsync } from '../base/waiting_reads.js';
 import { checkNoNaN, checkNoNaNIn, toFloat32 } from './float_values.js';
 import { placeOf } from './id_place.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
@@ -172,6 +172,6 @@ export function readWeights(
   const read = new WeightsReader(ids, count, names.weights, names.ids).read(weights);
   const place = (position: number): string | null => placeOf(ids, position);
   if (!(read instanceof tf.Tensor)) checkNoNaN(read, names.weights, place);
-  else if (validate ?? !readsWait()) checkNoNaNIn(read, names.weights, place);
+  else if (validate ?? !isReadAsync()) checkNoNaNIn(read, names.weights, place);
   return read;
 }

@@ -9,7 +9,7 @@ import { asWhole, readCells, type CellData, type Cells, type IdsOf } from '../pr
 import { writeCells } from '../preprocessing/cells/written_cells.js';
 import { GrowingVocabulary, UNKNOWN_KEY } from '../preprocessing/growing_vocabulary.js';
 import { INT32_MAX } from '../base/types.js';
-import { feedAsIs } from '../tfjs/uncast_inputs.js';
+import { disableInputCast } from '../tfjs/uncast_inputs.js';
 import {
   LAYER_OPTIONS,
   checkBoolean,
@@ -193,7 +193,7 @@ export class IntegerLookupLayer extends tf.layers.Layer {
   override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
     const input = onlyOne(inputs);
-    if (isSymbolic(input)) feedAsIs(input);
+    if (isSymbolic(input)) disableInputCast(input);
     if (isSymbolic(input) || input instanceof tf.Tensor) return super.apply(input as tf.Tensor, kwargs as never);
     return (super.apply(new HostData(input) as never, kwargs as never) as unknown as HostData).value;
   }

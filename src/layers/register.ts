@@ -12,8 +12,8 @@ import { FeatureCross } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { completeConfigs } from '../tfjs/layers/configs.js';
 import { mendMasks } from '../tfjs/layers/masks.js';
-import { namePadding } from '../tfjs/layers/stock_padding.js';
-import { partStates } from '../tfjs/layers/recurrent_states.js';
+import { validatePadding } from '../tfjs/layers/stock_padding.js';
+import { copyFinalState } from '../tfjs/layers/recurrent_states.js';
 import { givePipelines } from '../preprocessing/pipeline/attached_pipeline.js';
 import { Concatenate } from './merge/concatenate.js';
 import { AdditiveAttention, Attention } from './attention/attention.js';
@@ -70,9 +70,9 @@ export function registerLayers(): void {
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   tf.serialization.registerClass(KerasHardSigmoid);
   mendMasks();
-  partStates();
+  copyFinalState();
   completeConfigs();
-  namePadding();
+  validatePadding();
   givePipelines();
 }
 

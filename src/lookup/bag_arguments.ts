@@ -5,7 +5,7 @@ import { BACKEND_NAME as TENSORFLOW } from '../backends/tensorflow/node_backend.
 import type { BagOptionsInput } from './arguments.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
-import { readsWait } from '../base/waiting_reads.js';
+import { isReadAsync } from '../base/waiting_reads.js';
 import { checkNoNaN, toFloat32 } from '../ids/float_values.js';
 import { checkRowSplits } from '../ids/row_splits.js';
 import { toInt32 } from '../ids/whole_ids.js';
@@ -70,10 +70,10 @@ export function readBagTensors(
   const splits = toInt32Vector(rowSplits, `${within}rowSplits`);
   const isWeighted = weights !== null && weights !== undefined;
   const perId = isWeighted ? toFloat32Vector(weights, ids.size, `${within}weights`) : null;
-  if (validate === true || !readsWait() || !(rowSplits instanceof tf.Tensor)) {
+  if (validate === true || !isReadAsync() || !(rowSplits instanceof tf.Tensor)) {
     checkSplits(splits, ids.size, `${within}rowSplits`);
   }
-  if (perId !== null && (validate === true || !readsWait() || !(weights instanceof tf.Tensor))) {
+  if (perId !== null && (validate === true || !isReadAsync() || !(weights instanceof tf.Tensor))) {
     checkNoNaN(perId.dataSync(), `${within}weights`);
   }
   return { values: ids, rowSplits: splits, weights: perId };
@@ -86,7 +86,7 @@ export function checkRowIds(ids: unknown, rows: number, argument: string): tf.Te
     throw new ArgumentTypeError(argument, expected, ids);
   }
   if (ids.rank !== 1) throw new ValueError(argument, expected, ids);
-  if (readsWait()) return ids as tf.Tensor1D;
+  if (isReadAsync()) return ids as tf.Tensor1D;
   let last = -1;
   ids.dataSync<'int32'>().forEach((id, position) => {
     if (id <= last || id >= rows) throw new ValueError(argument, expected, described(`${id} at position ${position}`));

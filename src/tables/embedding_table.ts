@@ -379,7 +379,7 @@ export class EmbeddingTable {
     return weightName ?? (originalName.includes('/') ? originalName : `${name}/${originalName}`);
   }
 
-  /** Whatever is written, now or by loading a model, settles where a holder or the backend wants it. */
+  /** After each write, moves the values to where the holder or the backend keeps tables. */
   #settleWrites(weight: tf.LayerVariable): void {
     // What is never stepped stays where it is.
     if (this.codec.training === null) return;

@@ -12,8 +12,8 @@ type MakeTensor = (values: ArrayLike<unknown> | null, shape: number[], ...rest: 
 
 const MARK = Symbol.for('tfjs-embeddings.oddTensors');
 
-/** Begins to take notes; later calls, of other copies of this package too, do nothing. */
-export function noteOddTensors(): void {
+/** Starts to track tensors whose values do not match their shape. Later calls, from other copies too, do nothing. */
+export function trackMismatchedTensors(): void {
   const engine = Object.getPrototypeOf(tf.engine()) as { makeTensor: MakeTensor; [MARK]?: true };
   if (engine[MARK] === true) return;
   Object.defineProperty(engine, MARK, { value: true });

@@ -266,8 +266,8 @@ export function markFeeding(): void {
   );
 }
 
-/** Lets an int32 input of a model pass on what it is fed. */
-export function feedAsIs(input: tf.SymbolicTensor): void {
+/** Turns off the cast of what an int32 input of a model is fed. */
+export function disableInputCast(input: tf.SymbolicTensor): void {
   markFeeding();
   if (input.dtype !== 'int32' || !isModelInput(input)) return;
   Object.defineProperty(input, 'dtype', {

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type { Backend, LookedUp, Lookup, TableMemory, Tables, TableUpdate } from '../contract.js';
-import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
+import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, dispatchLookups, stepByKernel } from '../kernel_calls.js';
 import type { Words } from '../../codecs/codec.js';
 import { formOf, type HostLookup, type HostStep, newFloats } from '../kernel_set.js';
 import { rowsIn } from '../ranking.js';
@@ -28,7 +28,7 @@ export class HostTables implements Backend {
   }
 
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
-    return lookUpsBy((several) => this.lookUpTogether(several), lookups);
+    return dispatchLookups((several) => this.lookUpTogether(several), lookups);
   }
 
   step(updates: readonly TableUpdate[]): void {

@@ -1,6 +1,6 @@
 /** What the composed kernels know about a batch on the host: which bag each id is in, and which ids count. */
 import * as tf from '@tensorflow/tfjs';
-import { readsWait } from '../../base/waiting_reads.js';
+import { isReadAsync } from '../../base/waiting_reads.js';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
 
 /** Attributes of the bag kernels; `validate` checks ids that already lie on a GPU too. */
@@ -16,7 +16,7 @@ interface WaitingBackend {
 
 /** Whether a tensor lies on a GPU that is read by waiting. Uploads are lazy, so fresh tensors are still on the host. */
 function isUploaded({ dataId }: tf.Tensor): boolean {
-  return readsWait() && ((tf.backend() as WaitingBackend).tensorMap?.get(dataId).resource ?? null) !== null;
+  return isReadAsync() && ((tf.backend() as WaitingBackend).tensorMap?.get(dataId).resource ?? null) !== null;
 }
 
 /** Throws IdOutOfRange for the first id outside the table. Ids that lie on such a GPU are read only on request. */

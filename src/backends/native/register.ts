@@ -1,5 +1,5 @@
 /** Makes the native kernels available, where there is an addon. Imported by the Node entry only. */
-import { addKernelSet, tellAddon } from '../registry.js';
+import { addKernelSet, setAddonInfo } from '../registry.js';
 import { type Addon, addonPath, ADDON_FUNCTIONS, loadAddon } from './addon.js';
 import { addonsHere } from './addons_here.js';
 import { NativeKernelSet } from './native_kernel_set.js';
@@ -29,12 +29,12 @@ export function registerNativeKernels(here = addonsHere()): NativeKernels {
     try {
       const kernels = loadNative(path);
       addKernelSet(kernels);
-      tellAddon(source);
+      setAddonInfo(source);
       return { addon: kernels.addon, faults };
     } catch (error) {
       faults.push(`${path} cannot be loaded: ${(error as Error).message}`);
     }
   }
-  tellAddon(`WebAssembly: ${faults.length > 0 ? faults.join('; ') : here.lacking}`);
+  setAddonInfo(`WebAssembly: ${faults.length > 0 ? faults.join('; ') : here.lacking}`);
   return { addon: null, faults };
 }

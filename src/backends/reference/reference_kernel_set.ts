@@ -8,7 +8,7 @@ import {
   floatTable,
   type RowGradients,
 } from '../kernel_set.js';
-import { withoutUses } from '../united_uses.js';
+import { mergeUses } from '../united_uses.js';
 import { checkIds, bagRange, divideNoNan, divisor, inRange, rowScale, weightAt } from './bags.js';
 import { sparseApply } from './sparse_apply.js';
 import { group } from './group.js';
@@ -131,7 +131,7 @@ export const referenceKernels: KernelSet = {
   step(optimizer, steps) {
     if (steps.length > 1) for (const { table, bags, options } of steps) checkIds(bags, table.rows, options);
     for (const each of steps) {
-      const { table, slots, gradient, bags, options, hyper } = withoutUses(referenceKernels, each);
+      const { table, slots, gradient, bags, options, hyper } = mergeUses(referenceKernels, each);
       sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
     }
   },

@@ -6,7 +6,7 @@
  * wants to know early calls `addon.registerTensorFlow()` itself after tfjs-node is loaded.
  */
 import * as tf from '@tensorflow/tfjs';
-import { lookForNaNBy } from '../../ids/float_values.js';
+import { registerNaNCheck } from '../../ids/float_values.js';
 import { UPDATE_NAMES, type UpdateName } from '../../rules/rules.js';
 import {
   EMBEDDING_BAG,
@@ -31,7 +31,7 @@ export function registerTensorFlowBackend(): TensorFlowTables {
   if (known !== undefined && 'connect' in known) return known as TensorFlowTables;
   const part = new TensorFlowTables();
   addBackend(BACKEND_NAME, part);
-  lookForNaNBy(BACKEND_NAME, (weights) => hasNoNaN(part, weights));
+  registerNaNCheck(BACKEND_NAME, (weights) => hasNoNaN(part, weights));
   register(part, EMBEDDING_BAG, kernels.embeddingBag as Run);
   register(part, EMBEDDING_BAG_GRAD, kernels.embeddingBagGrad as Run);
   register(part, EMBEDDING_BAG_WEIGHTS_GRAD, kernels.embeddingBagWeightsGrad as Run);

@@ -9,7 +9,7 @@ import {
   type JoinedUpdate,
   KERNEL_GRADIENTS,
   lookUpByKernel,
-  lookUpsBy,
+  dispatchLookups,
   stepByKernel,
 } from '../kernel_calls.js';
 import { rowAttributes } from '../bag_tensors.js';
@@ -120,7 +120,7 @@ export class TensorFlowTables implements Backend {
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
     if (!this.hasOps()) return genericTables.lookUp(lookups);
     // An op has tables of one type.
-    return lookUpsBy(this.whole!.lookUp, lookups, areKernelsWatched() ? lookUpByKernel : lookUpOne, isPlain);
+    return dispatchLookups(this.whole!.lookUp, lookups, areKernelsWatched() ? lookUpByKernel : lookUpOne, isPlain);
   }
 
   step(updates: readonly TableUpdate[]): void {

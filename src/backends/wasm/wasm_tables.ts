@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { rowAttributes } from '../bag_tensors.js';
 import type { Backend, LookedUp, Lookup, Tables } from '../contract.js';
-import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
+import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, dispatchLookups, stepByKernel } from '../kernel_calls.js';
 import type { HostBags } from '../kernel_set.js';
 import { SharedIds, unitedGradient, unitedIds, type UnitedIds } from '../united_uses.js';
 import { filledSlot, widthOf } from '../written_table.js';
@@ -225,7 +225,7 @@ const TABLES: Tables = {
 };
 
 export const wasmTables: Backend = {
-  lookUp: (lookups) => lookUpsBy(lookUpTogether, lookups),
+  lookUp: (lookups) => dispatchLookups(lookUpTogether, lookups),
   step: (updates) => {
     tf.tidy(() => joinedUpdates(updates, KERNEL_GRADIENTS).forEach(stepGroup));
   },

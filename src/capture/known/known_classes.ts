@@ -13,7 +13,7 @@ export interface Class {
 type Holder = Record<PropertyKey, unknown>;
 
 /** What no step calls, and what this package may wrap when it is first needed: saving, loading, showing, disposing. */
-const ASIDE: ReadonlySet<PropertyKey> = new Set([
+const IGNORED_FIELDS: ReadonlySet<PropertyKey> = new Set([
   ...['setWeights', 'getWeights', 'loadWeights', 'save', 'summary', 'dispose', 'disposeWeights', 'disposeInternal'],
   ...['getConfig', 'toJSON', 'updatedConfig', 'fromConfig', 'countParams', 'print', 'toString', 'addWeight'],
   ...['fit', 'fitDataset', 'fitLoop', 'evaluate', 'evaluateDataset', 'predict', 'predictOnBatch', 'trainOnBatch'],
@@ -45,7 +45,7 @@ class Inherited {
     end: object,
     isOfFunctions = false,
   ) {
-    const seen = new Set<PropertyKey>(ASIDE);
+    const seen = new Set<PropertyKey>(IGNORED_FIELDS);
     const chain = chainOf(holder, end);
     chain.forEach((owner, depth) => {
       for (const key of Reflect.ownKeys(owner)) {

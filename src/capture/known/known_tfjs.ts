@@ -62,7 +62,7 @@ function takeBackend(backend: tf.KernelBackend): void {
 }
 
 /** Snapshots what is there; what is known already stays. */
-export function takeTfjs(): void {
+export function snapshotTfjs(): void {
   takeClasses(CLASSES);
   if (tf.getBackend() === BACKEND_NAME) takeBackend(tf.backend());
   for (const { now, isOfSteps, known } of registries()) {
@@ -105,8 +105,8 @@ export function replacedMethod(prototype: object, what: string): string | null {
   return null;
 }
 
-/** What every step computes by and is not as it was, in a sentence; null: nothing. */
-export function strangeInTfjs(): string | null {
+/** The part of tfjs that was patched since this package was loaded, in a sentence; null: none. */
+export function findTfjsPatch(): string | null {
   for (const { prototype } of CLASSES) {
     const replaced = replacedMethod(prototype, 'what it computes by');
     if (replaced !== null) return replaced;

@@ -47,7 +47,7 @@ const PARTS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Snapshots all these classes; to be called before user code can replace their methods. */
-export function takePlainClasses(): void {
+export function snapshotKnownClasses(): void {
   takeNamed();
   takeClasses([tf.LayersModel, tf.Sequential, ...LAYERS, ...OPTIMIZERS, ...PARTS] as Class[]);
 }

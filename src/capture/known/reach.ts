@@ -12,7 +12,7 @@ import { regularizerOf } from '../../tfjs/layers/penalties.js';
 import { layerText } from '../called_layers.js';
 import { isPlainList, WatchedFields, type IsAside } from '../watched_fields.js';
 import { isKnownMethod, knownClass } from './known_classes.js';
-import { replacedMethod, strangeInTfjs, takeTfjs } from './known_tfjs.js';
+import { replacedMethod, findTfjsPatch, snapshotTfjs } from './known_tfjs.js';
 import { isPlainClass, isLayer, isModel } from './plain_classes.js';
 import { IntegerLookupLayer } from '../../layers/integer_lookup_layer.js';
 import { CategoryEncoding } from '../../layers/preprocessing/category_encoding.js';
@@ -49,7 +49,7 @@ function whyNotLayer(layer: tf.layers.Layer): string | null {
 }
 
 /** Fields of layers that count calls and the like, hold what `compile` left, or whatever was made while they were built. */
-const ASIDE: ReadonlySet<string> = new Set([
+const IGNORED_FIELDS: ReadonlySet<string> = new Set([
   ...['_refCount', 'outboundNodes', '_addedWeightNames', 'internalContainerRefs', 'layersByDepth', 'id', '_updates'],
   ...['batchInputShape', 'initialWeights', 'fastWeightInitDuringBuild'],
   ...['history', 'isTraining', 'stopTraining_', 'optimizer_', 'isOptimizerOwned', 'collectedTrainableWeights'],
@@ -91,10 +91,10 @@ export class Reach {
 
   /** What every step computes by. */
   visitTfjs(): void {
-    takeTfjs();
-    const strange = strangeInTfjs();
+    snapshotTfjs();
+    const strange = findTfjsPatch();
     if (strange !== null) this.#refuse(strange);
-    this.watched.addAnswer('tfjs', strangeInTfjs);
+    this.watched.addAnswer('tfjs', findTfjsPatch);
   }
 
   /** Goes to all that `value` reaches. `skipped`: fields that are not looked at. */
@@ -186,7 +186,7 @@ export class Reach {
     if (value instanceof tf.LayerVariable) return [OF_WEIGHTS];
     if (value instanceof SparseOptimizer) return [OF_OPTIMIZERS];
     if (!(value instanceof tf.layers.Layer)) return [];
-    return this.isTrained ? [ASIDE] : [ASIDE, OF_TRAINING];
+    return this.isTrained ? [IGNORED_FIELDS] : [IGNORED_FIELDS, OF_TRAINING];
   }
 
   #visitFields(holder: Fields, what: string, fields: readonly string[], isAside: IsAside | null): void {

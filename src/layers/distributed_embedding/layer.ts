@@ -27,7 +27,7 @@ import { lookFeaturesAhead, lookUpFeatures, type FeatureBatch } from '../embeddi
 import { LOOK_AHEAD } from '../../tfjs/training/look_ahead.js';
 import { featurePaths, packAs } from './structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
-import { feedAsIs, markFeeding } from '../../tfjs/uncast_inputs.js';
+import { disableInputCast, markFeeding } from '../../tfjs/uncast_inputs.js';
 import { OutputCache } from './output_cache.js';
 import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf } from '../../base/layer_arguments.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
@@ -269,7 +269,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     this.#weighted = weighted;
     try {
       markFeeding();
-      for (const ids of given.ids) feedAsIs(ids as tf.SymbolicTensor);
+      for (const ids of given.ids) disableInputCast(ids as tf.SymbolicTensor);
       const outputs = super.apply(flat as tf.SymbolicTensor[], kwargs as never);
       return Array.isArray(outputs) ? outputs : [outputs];
     } catch (error) {

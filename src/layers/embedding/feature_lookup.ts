@@ -4,7 +4,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { Lookup } from '../../backends/contract.js';
 import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../base/errors.js';
-import { readsWait } from '../../base/waiting_reads.js';
+import { isReadAsync } from '../../base/waiting_reads.js';
 import { lookAhead, lookUp } from '../../lookup/lookup.js';
 import { addIdDetails, strayIdOf } from '../../ids/id_out_of_range.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
@@ -37,7 +37,7 @@ export function asWholeIds(ids: unknown): unknown {
   }
 }
 
-/** Which ids stand for nothing. */
+/** Padding ids. */
 interface IdMask {
   /** The id 0 (`maskZero`). */
   readonly zero: boolean;
@@ -196,7 +196,7 @@ interface FeatureLookup {
   readonly shape: (rows: tf.Tensor2D) => tf.Tensor | RaggedTensor;
 }
 
-/** Which ids stand for nothing; null: none. `isPadded`: negative ones were seen. */
+/** Padding ids; null: none. `isPadded`: negative ones were seen. */
 function idMaskOf(feature: Feature, isDense: boolean, isPadded: boolean): IdMask | null {
   const { kind, combiner, maskZero } = feature;
   const zero = maskZero && combiner !== null && kind !== 'reduce';
@@ -209,7 +209,7 @@ function idMaskOf(feature: Feature, isDense: boolean, isPadded: boolean): IdMask
  * there is none. With `outOfRange: 'zero'` nothing fails, and an absent id counts in no divisor.
  */
 function refusesPadding({ kind, outOfRange }: Feature): boolean {
-  return kind === 'embedding' && (outOfRange === 'error' || readsWait());
+  return kind === 'embedding' && (outOfRange === 'error' || isReadAsync());
 }
 
 /** The number of samples of a batch, or null for a single id. */

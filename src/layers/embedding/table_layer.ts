@@ -28,7 +28,7 @@ import {
 } from './layer_inputs.js';
 import { lookUpFeatures } from './feature_lookup.js';
 import { isStandIn } from '../../tfjs/ragged_stand_in.js';
-import { feedAsIs } from '../../tfjs/uncast_inputs.js';
+import { disableInputCast } from '../../tfjs/uncast_inputs.js';
 import { zerosOf } from '../../tables/initial_values.js';
 import type { Initializer } from '../../tables/initializers.js';
 import {
@@ -300,7 +300,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
     if (list.some(isSymbolic)) {
       this.#checkSymbolic(list);
-      feedAsIs(list[0] as tf.SymbolicTensor);
+      disableInputCast(list[0] as tf.SymbolicTensor);
       return super.apply(inputs as tf.SymbolicTensor[], kwargs as never);
     }
     if (this.givesTensor(list)) {

@@ -55,7 +55,7 @@ function withoutEarlySteps(layer: Recurrent, result: tf.Tensor, mask: tf.Tensor)
 }
 
 /** Makes each result a tensor of its own, early masked steps zeros, and masks of dropout last one sequence. May be called again. */
-export function partStates(): void {
+export function copyFinalState(): void {
   const prototype = tf.RNN.prototype as unknown as { call: Call; [MARK]?: true };
   if (prototype[MARK] === true) return;
   prototype[MARK] = true;

@@ -20,8 +20,8 @@ function paddingError(error: unknown, ids: tf.Tensor | undefined, name: string, 
   return new ValueError('defaultValue', `ids in [0, ${rows}), padding included`, received, note);
 }
 
-/** Makes stock embedding layers name the padding that they refuse. May be called again. */
-export function namePadding(): void {
+/** Has stock embedding layers check for padding ids and name them in the error. May be called again. */
+export function validatePadding(): void {
   // A name, as default names are counted.
   const sample = tf.layers.embedding({ inputDim: 1, outputDim: 1, name: 'embedding' });
   const prototype = Object.getPrototypeOf(sample) as { call: Call; [MARK]?: true };

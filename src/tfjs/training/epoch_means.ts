@@ -3,7 +3,7 @@
  * batch take as long as a small step. Sums are rounded as float32 after each addition, as those of tfjs are.
  */
 import * as tf from '@tensorflow/tfjs';
-import { readsWait } from '../../base/waiting_reads.js';
+import { isReadAsync } from '../../base/waiting_reads.js';
 
 /** The first of tfjs's callbacks, which tells the means. */
 interface MeanLogger {
@@ -21,7 +21,7 @@ function isMeanLogger(callback: object | undefined): callback is MeanLogger {
 export function sumInJavaScript(callbacks: readonly object[]): void {
   const [logger] = callbacks;
   // Where reads wait tfjs sums tensors.
-  if (!isMeanLogger(logger) || readsWait()) return;
+  if (!isMeanLogger(logger) || isReadAsync()) return;
   const { onEpochEnd } = logger;
   const sums = new Map<string, number>();
   logger.onBatchEnd = function (_batch, logs = {}) {

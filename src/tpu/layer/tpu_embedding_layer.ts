@@ -11,7 +11,7 @@ import { readOptions } from '../../base/options.js';
 import { OutputCache } from '../../layers/distributed_embedding/output_cache.js';
 import { fedTensors } from '../../layers/distributed_embedding/inputs.js';
 import { addIdDetails } from '../../ids/id_out_of_range.js';
-import { fedPlace, feedAsIs, markFeeding } from '../../tfjs/uncast_inputs.js';
+import { fedPlace, disableInputCast, markFeeding } from '../../tfjs/uncast_inputs.js';
 import { areReplaced, beforeReads, tellReplacements } from '../../tfjs/layer_weights.js';
 import { isTapeOn, withoutTape } from '../../tfjs/lazy_gradient.js';
 import { checkSymbolicIds } from '../../tfjs/symbolic_ids.js';
@@ -212,7 +212,7 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
         checkSymbolicIds(ids, this.#nest.features[i]!.table.vocabularySize, this.#paths[i]!);
       });
       markFeeding();
-      for (const ids of flat) feedAsIs(ids as tf.SymbolicTensor);
+      for (const ids of flat) disableInputCast(ids as tf.SymbolicTensor);
     }
     const found: unknown = super.apply(flat as tf.Tensor[], kwargs as never);
     const outputs = Array.isArray(found) ? (found as unknown[]) : [found];

@@ -14,7 +14,7 @@ const BLOCK_BYTES = 262_144;
 const RESTART_INTERVAL = 16;
 /** After each block: its kind (0: as it is) and its checksum. */
 const TRAILER_BYTES = 5;
-/** No entry of an index is longer; one that says so lies. */
+/** Upper bound on the size of an entry; a larger one means a damaged file. */
 const LONGEST = 2 ** 24;
 /** Of all keys together: each may say that it begins as the one before, which takes no room in the file. */
 const MOST_KEY_BYTES = 2 ** 26;

@@ -17,7 +17,7 @@ function changed(value: unknown, factor: number): unknown {
 }
 
 /** What tfjs counts and names layers by. */
-const ASIDE = new Set(['id', '_refCount', '_addedWeightNames']);
+const IGNORED_FIELDS = new Set(['id', '_refCount', '_addedWeightNames']);
 
 /** Fields of the layers of every model, and of what they hold, that may change; 80 of them. */
 export function changedFields(random: Random): HostileStep[] {
@@ -27,7 +27,7 @@ export function changedFields(random: Random): HostileStep[] {
     layersOf(sample).forEach((layer, at) => {
       for (const [field, value] of Object.entries(layer) as [string, unknown][]) {
         const factor = 0.3 + random.next();
-        if (ASIDE.has(field) || changed(value, factor) === undefined) continue;
+        if (IGNORED_FIELDS.has(field) || changed(value, factor) === undefined) continue;
         const when = random.pick(['first', 'later', 'always'] as const);
         const how = random.pick(['set', 'set', 'getter'] as const);
         const act: HostileStep['act'] = (training) => {
