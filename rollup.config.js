@@ -1,12 +1,12 @@
 /** Bundles: ESM and CommonJS with types for both entries, and one minified file for browsers. tfjs is never bundled. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import nodeResolve from '@rollup/plugin-node-resolve';
 import terser from '@rollup/plugin-terser';
 import { dts } from 'rollup-plugin-dts';
 import esbuild from 'rollup-plugin-esbuild';
-import ts from 'typescript';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const { version } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'));
@@ -82,21 +82,29 @@ const modules = {
 /** Where the compiler puts declarations, a file for each source. */
 const DECLARED = resolve(root, 'custom-ops', 'build', 'declarations');
 
-/** Lets the compiler write all declarations in one go: the plugin that bundles them would make a program for each source. */
+/**
+ * Lets the compiler write all declarations in one go: the plugin that bundles them would make a program for each source.
+ * That of version 7 takes a fifth of the time.
+ */
 const declarations = {
   name: 'declarations',
   buildStart() {
-    const { config } = ts.readConfigFile(resolve(root, 'tsconfig.json'), ts.sys.readFile);
-    const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
     rmSync(DECLARED, { recursive: true, force: true });
-    const emitting = {
+    const settings = `${DECLARED}.json`;
+    const compilerOptions = {
       ...{ noEmit: false, emitDeclarationOnly: true, outDir: DECLARED, rootDir: resolve(root, 'src') },
       // `npm run check` has done that.
-      ...{ noCheck: true, incremental: false, tsBuildInfoFile: undefined, types: ['node'] },
+      ...{ noCheck: true, incremental: false, tsBuildInfoFile: null, paths: {} },
+      ...{ types: ['node'], typeRoots: [resolve(root, 'node_modules', '@types')] },
     };
-    const sources = Object.values(entries).map((path) => resolve(root, path));
-    const { diagnostics } = ts.createProgram(sources, { ...options, ...emitting }).emit();
-    for (const { messageText } of diagnostics) this.error(ts.flattenDiagnosticMessageText(messageText, '\n'));
+    const files = Object.values(entries).map((path) => resolve(root, path));
+    writeFileSync(
+      settings,
+      JSON.stringify({ extends: resolve(root, 'tsconfig.json'), compilerOptions, files, include: [] }),
+    );
+    const args = [resolve(root, 'node_modules', 'typescript-native', 'bin', 'tsc'), '--singleThreaded', '-p', settings];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    if (status !== 0) this.error(`the declarations cannot be written: ${stdout}${stderr}`);
   },
 };
 
