@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { checkAxis } from '../../../src/formats/keras/export/axes.js';
-import { expectError } from '../../helpers/errors.js';
+import { checkAxis } from '../../../../src/formats/keras/export/axes.js';
+import { expectError } from '../../../helpers/errors.js';
 
 /** A layer after it was called with tensors of rank 3. */
 function called(layer: tf.layers.Layer, count = 1): tf.layers.Layer {
