@@ -32,7 +32,7 @@ export interface TableForm {
   readonly dim: number;
 }
 
-const forms = (): WeakMap<tf.TensorInfo, TableForm> => perProcess('packed tables', () => new WeakMap());
+const forms = (): WeakMap<tf.TensorInfo, TableForm> => perProcess('forms of tables', () => new WeakMap());
 
 /** Says what the words of a table stand for; to be called by what makes such a table. */
 export function setForm(table: tf.Variable, form: TableForm): void {

@@ -18,6 +18,8 @@ export interface Unpackable {
 
 export interface Codec {
   readonly name: Storage;
+  /** Of te_codec in custom-ops/kernels/embedding.h. A copy of this package that is loaded beside this one has codecs of its own. */
+  readonly number: number;
   /** Of variables that hold such rows, [rows, words]. */
   readonly dtype: 'float32' | 'int32';
   /** Whether a row is its numbers as they are, [dim] float32: kernels and tensors read and write them where they lie. */

@@ -4,7 +4,7 @@ import { FLOAT16 } from './float16.js';
 import { FLOAT32 } from './float32.js';
 import { INT8 } from './int8.js';
 
-/** In the order of te_codec in custom-ops/kernels/embedding.h: a codec's number in native code is its place here. */
+/** In the order of their numbers. */
 export const CODECS: readonly Codec[] = [FLOAT32, FLOAT16, INT8];
 export const STORAGES: readonly Storage[] = CODECS.map(({ name }) => name);
 
@@ -16,9 +16,4 @@ export const TRAINED_STORAGES = CODECS.filter(({ training }) => training !== nul
 /** The codec of a name; of float32 where none is given. */
 export function codecOf(storage: Storage = 'float32'): Codec {
   return CODECS.find(({ name }) => name === storage)!;
-}
-
-/** What native code calls it. */
-export function codecNumber(codec: Codec): number {
-  return CODECS.indexOf(codec);
 }

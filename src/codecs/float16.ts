@@ -13,6 +13,7 @@ function packRow(values: Float32Array, half: (value: number, column: number) => 
 
 export const FLOAT16: Codec = {
   name: 'float16',
+  number: 1,
   dtype: 'int32',
   isPlain: false,
   training: 'rounded',

@@ -3,6 +3,7 @@ import type { Codec } from './codec.js';
 
 export const FLOAT32: Codec = {
   name: 'float32',
+  number: 0,
   dtype: 'float32',
   isPlain: true,
   training: 'exact',

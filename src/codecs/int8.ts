@@ -70,6 +70,7 @@ function firstUnpackable(values: Float32Array, dim: number): Unpackable | null {
 
 export const INT8: Codec = {
   name: 'int8',
+  number: 2,
   dtype: 'int32',
   isPlain: false,
   training: null,

@@ -122,7 +122,7 @@ function packedFrom(fillRows: FillRows, rows: number, { codec, dim }: TableForm,
 
 /** The rows of a table of one form as a tensor of another. `name`: of the table, in errors. */
 export function convertedRows(table: tf.Tensor, from: TableForm, to: TableForm, name: string): tf.Tensor {
-  if (from.codec === to.codec && from.codec.isPlain) return table.clone();
+  if (from.codec.isPlain && to.codec.isPlain) return table.clone();
   return to.codec.isPlain
     ? writtenTable([table.shape[0]!, to.dim], rowsOf(table, from))
     : packedFrom(rowsOf(table, from), table.shape[0]!, to, name);

@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs';
+import { FLOAT16 } from '../../src/codecs/float16.js';
 import { readTableValues, tableTensor } from '../../src/tables/pretrained.js';
 import { expectError } from '../helpers/errors.js';
 import { expectNoLeak } from '../helpers/tensors.js';
@@ -31,7 +32,7 @@ describe('values for a table', () => {
 
   it('are words where the table is of words', () => {
     const [words, floats] = [tf.zeros([3, 1], 'int32'), tf.tensor2d(ROWS)];
-    const form = { storage: 'float16', dim: 2 } as never;
+    const form = { codec: FLOAT16, dim: 2 };
     expect(readTableValues([words], 3, 2, form)).toBe(words);
     expect(readTableValues([floats], 3, 2, form)).toBe(floats);
     expectError(() => readTableValues([words], 3, 2), 'TypeError', 'weights', 'int32');

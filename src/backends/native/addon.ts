@@ -182,7 +182,7 @@ export interface RunResult {
   readonly shapes: Int32Array[];
 }
 
-/** `codec`: its `codecNumber`. */
+/** `codec`: its number. */
 export type RowsArguments = [table: Words, codec: number, rows: number, dim: number];
 export type ListsArguments = [values: Int32Array | null, rowSplits: Int32Array | null];
 export type BagArguments = [

@@ -1,7 +1,6 @@
 /** The C core on typed arrays, through the addon. Knows nothing of Node, so that workers bundle it for any runtime. */
 import { ValueError, described } from '../../base/errors.js';
 import { COMBINERS, OUT_OF_RANGE } from '../../base/types.js';
-import { codecNumber } from '../../codecs/codecs.js';
 import { UPDATE_NAMES, slotArguments, type UpdateName } from '../../rules/rules.js';
 import {
   type BagOptions,
@@ -39,7 +38,7 @@ function bagArguments(bags: HostBags, options: BagOptions): BagArguments {
 }
 
 function rowsArguments({ codec, data, rows, dim }: HostTable): RowsArguments {
-  return [data, codecNumber(codec), rows, dim];
+  return [data, codec.number, rows, dim];
 }
 
 function listsArguments(lists: IdLists | null): ListsArguments {
@@ -140,7 +139,7 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
     const { codec, rows, dim } = table;
     const data = options.maxNorm > 0 ? table.data : null;
     const [uniqueIds, rowGradients] = run({ table, bags }, () =>
-      this.addon.embeddingBagGrad(gradient, data, codecNumber(codec), rows, dim, ...bagArguments(bags, options)),
+      this.addon.embeddingBagGrad(gradient, data, codec.number, rows, dim, ...bagArguments(bags, options)),
     );
     return { uniqueIds, rowGradients };
   }

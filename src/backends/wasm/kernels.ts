@@ -2,7 +2,6 @@
 import { described, ValueError } from '../../base/errors.js';
 import { COMBINERS, INT32_MAX, OUT_OF_RANGE } from '../../base/types.js';
 import type { Codec } from '../../codecs/codec.js';
-import { codecNumber } from '../../codecs/codecs.js';
 import { FLOAT32 } from '../../codecs/float32.js';
 import { UPDATE_NAMES, slotArguments, type UpdateName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
@@ -177,7 +176,7 @@ export class WasmKernels {
     this.team?.expect(bags.nnz);
     return [
       table.address,
-      codecNumber(table.codec),
+      table.codec.number,
       ...sizeOf(table),
       bags.values,
       bags.rowSplits,

@@ -1,5 +1,4 @@
 /** Calls of the kernels of ranking inside one memory: a record of 32-bit words for each. */
-import { codecNumber } from '../../codecs/codecs.js';
 import type { HostTable } from '../kernel_set.js';
 import { workOf, type FoldInJob, type RankingKernels, type TopKJob } from '../ranking.js';
 import { NO_BAGS, type WasmKernels } from './kernels.js';
@@ -10,7 +9,7 @@ const NO_NUMBERS = new Float32Array(0);
 
 /** te_wasm_ranked, but for the address. */
 function sizesOf({ codec, rows, dim }: HostTable): number[] {
-  return [codecNumber(codec), rows, dim];
+  return [codec.number, rows, dim];
 }
 
 interface Call {
