@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { opNames, SLOT_NAMES, type UpdateName, UPDATE_NAMES } from '../rules/rules.js';
 import type { Storage } from '../codecs/codec.js';
-import { formOf } from './kernel_set.js';
+import { formOf, isPlain } from './kernel_set.js';
 
 /** What a backend offers; `Call` is how it sees the inputs, attributes and itself. */
 interface KernelRuns<Call> {
@@ -67,10 +67,13 @@ export interface RowAttributes {
   readonly dim?: number;
 }
 
+const OF_FLOATS: RowAttributes = {};
+
 /** The attributes that say what a table holds. */
 export function rowAttributes(table: tf.Tensor): RowAttributes {
+  if (isPlain(table)) return OF_FLOATS;
   const { codec, dim } = formOf(table);
-  return codec.isPlain ? {} : { storage: codec.name, dim };
+  return { storage: codec.name, dim };
 }
 
 /** The slots among the inputs of a kernel. */

@@ -113,7 +113,7 @@ export function joinedUpdates(
 
 /** The pooled rows of one lookup. */
 export function lookUpByKernel({ table, bags, options }: Lookup): LookedUp {
-  const attrs = { ...options, ...rowAttributes(table) };
+  const attrs = isPlain(table) ? options : { ...options, ...rowAttributes(table) };
   const pooled = runOnEngine<tf.Tensor2D>(EMBEDDING_BAG, { table: table as tf.Tensor, ...bags }, attrs);
   return { pooled, handle: null };
 }

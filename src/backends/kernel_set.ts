@@ -46,7 +46,7 @@ export function formOf(table: tf.Tensor): TableForm {
 
 /** Whether the numbers of a table are those of its tensor. */
 export function isPlain(table: tf.Tensor): boolean {
-  return formOf(table).codec.isPlain;
+  return forms().get(table)?.codec.isPlain ?? true;
 }
 
 /** Rows and columns of a table, whatever its rows are kept in. */

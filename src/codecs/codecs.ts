@@ -14,6 +14,6 @@ export const TRAINED_STORAGES = CODECS.filter(({ training }) => training !== nul
   .join(' or ');
 
 /** The codec of a name; of float32 where none is given. */
-export function codecOf(storage: Storage = 'float32'): Codec {
-  return CODECS.find(({ name }) => name === storage)!;
+export function codecOf(storage?: Storage): Codec {
+  return storage === undefined ? FLOAT32 : CODECS.find(({ name }) => name === storage)!;
 }

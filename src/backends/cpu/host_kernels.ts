@@ -17,7 +17,9 @@ interface Call {
 
 const NONE = new Float32Array(0);
 
-function sizeOf({ inputs, attrs }: Call): Omit<HostTable, 'data'> {
+type Size = Omit<HostTable, 'data'>;
+
+function sizeOf({ inputs, attrs }: Call): Size {
   const [rows, columns] = inputs['table']!.shape as [number, number];
   return { codec: codecOf(attrs.storage), rows, dim: attrs.dim ?? columns };
 }
@@ -25,17 +27,17 @@ function sizeOf({ inputs, attrs }: Call): Omit<HostTable, 'data'> {
 /** By kernel name. */
 export function hostKernels(memory: HostMemory): Readonly<Record<string, tf.KernelFunc>> {
   /** Read it last: its view lasts until the next allocation in a WebAssembly memory. */
-  const tableOf = (call: Call): HostTable => {
-    const table = call.inputs['table']!;
-    return { ...sizeOf(call), data: memory.owned(table).read(table, kernelSet()) };
+  const tableOf = ({ inputs }: Call, { codec, rows, dim }: Size): HostTable => {
+    const table = inputs['table']!;
+    return { codec, data: memory.owned(table).read(table, kernelSet()), rows, dim };
   };
 
   function embeddingBag(call: Call): tf.TensorInfo[] {
-    const { rows, dim } = sizeOf(call);
-    const bags = bagsIn(memory, call.inputs, rows);
-    const shape = [bags.rowSplits.length - 1, dim];
+    const size = sizeOf(call);
+    const bags = bagsIn(memory, call.inputs, size.rows);
+    const shape = [bags.rowSplits.length - 1, size.dim];
     const pooled = newFloats('table', 'pooled rows', shape);
-    kernelSet().lookUp([{ table: tableOf(call), bags, options: call.attrs, pooled }]);
+    kernelSet().lookUp([{ table: tableOf(call, size), bags, options: call.attrs, pooled }]);
     return [memory.make(shape, 'float32', pooled)];
   }
 
@@ -55,19 +57,21 @@ export function hostKernels(memory: HostMemory): Readonly<Record<string, tf.Kern
   }
 
   function embeddingBagWeightsGrad(call: Call): tf.TensorInfo[] {
-    const bags = bagsIn(memory, call.inputs, sizeOf(call).rows);
+    const size = sizeOf(call);
+    const bags = bagsIn(memory, call.inputs, size.rows);
     const gradient = memory.floats(call.inputs['gradient']!, 'gradient');
     const out = newFloats('values', 'gradients of weights', [bags.values.length]);
-    kernelSet().weightsGradient(tableOf(call), gradient, bags, call.attrs, out);
+    kernelSet().weightsGradient(tableOf(call, size), gradient, bags, call.attrs, out);
     return [memory.make([bags.values.length], 'float32', out)];
   }
 
   function sparseApply(optimizer: UpdateName, call: Call): [] {
     const { attrs, inputs } = call;
     const owned = memory.owned(inputs['table']);
-    const bags = bagsIn(memory, inputs, sizeOf(call).rows);
+    const size = sizeOf(call);
+    const bags = bagsIn(memory, inputs, size.rows);
     const gradient = memory.floats(inputs['gradient']!, 'gradient');
-    const table = { ...sizeOf(call), data: owned.write(inputs['table']!) };
+    const table = { ...size, data: owned.write(inputs['table']!) };
     const slots = slotsAmong(optimizer, inputs).map((slot) => owned.write(slot) as Float32Array);
     const hyper = Float32Array.from(attrs.hyper!);
     kernelSet().step(optimizer, [{ table, slots, gradient, bags, options: attrs, hyper, useStarts: null }]);
