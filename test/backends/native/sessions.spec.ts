@@ -201,7 +201,10 @@ describeTensorFlow('a session on a server', () => {
     for (let i = 0; i < 20; i++) runAll(session, twice(1), twice(2));
     const { threads } = sessionInfo();
     for (let i = 0; i < 1000; i++) runAll(session, twice(1), twice(2));
-    expect(sessionInfo()).toEqual({ sessions: 1, threads, groups: 0 });
+    const after = sessionInfo();
+    expect([after.sessions, after.groups]).toEqual([1, 0]);
+    // Fewer where threads of calls before have ended meanwhile, idle for long enough.
+    expect(after.threads).toBeLessThanOrEqual(threads);
   }, 60_000);
 
   it('is closed at once, with runs under way; those that have not begun are cancelled', async () => {
