@@ -37,8 +37,3 @@ export interface Codec {
   /** Writes one row as a step leaves it; `random`: a word for each column, where steps round. */
   packStep(values: Float32Array, random: Int32Array, into: Words): void;
 }
-
-/** How many whole rows these words are. */
-export function rowCount(codec: Codec, words: Words, dim: number): number {
-  return words.length / (codec.words(dim) || 1);
-}
