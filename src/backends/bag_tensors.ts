@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { opNames, SLOT_NAMES, type UpdateName, UPDATE_NAMES } from '../rules/rules.js';
 import type { Storage } from '../codecs/codec.js';
-import { formOf, isPlain } from './kernel_set.js';
+import { type BagOptions, formOf, isPlain } from './kernel_set.js';
 
 /** What a backend offers; `Call` is how it sees the inputs, attributes and itself. */
 interface KernelRuns<Call> {
@@ -74,6 +74,11 @@ export function rowAttributes(table: tf.Tensor): RowAttributes {
   if (isPlain(table)) return OF_FLOATS;
   const { codec, dim } = formOf(table);
   return { storage: codec.name, dim };
+}
+
+/** The options of a lookup as kernels take them: with what the table holds, where that is not float32. */
+export function optionsFor(table: tf.Tensor, options: BagOptions): BagOptions & RowAttributes {
+  return isPlain(table) ? options : { ...options, ...rowAttributes(table) };
 }
 
 /** The slots among the inputs of a kernel. */

@@ -7,7 +7,7 @@ import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
-  rowAttributes,
+  optionsFor,
   SPARSE_APPLY,
   type BagTensors,
 } from './bag_tensors.js';
@@ -113,7 +113,7 @@ export function joinedUpdates(
 
 /** The pooled rows of one lookup. */
 export function lookUpByKernel({ table, bags, options }: Lookup): LookedUp {
-  const attrs = isPlain(table) ? options : { ...options, ...rowAttributes(table) };
+  const attrs = optionsFor(table, options);
   const pooled = runOnEngine<tf.Tensor2D>(EMBEDDING_BAG, { table: table as tf.Tensor, ...bags }, attrs);
   return { pooled, handle: null };
 }
@@ -144,7 +144,7 @@ export function stepByKernel({ optimizer, table, slots, entries, options, hyper 
   runOnEngine(
     SPARSE_APPLY[optimizer],
     { table, gradient, ...bags, ...slotInputs(slots) },
-    { ...rowAttributes(table), ...options, hyper: Array.from(hyper) },
+    { ...optionsFor(table, options), hyper: Array.from(hyper) },
   );
 }
 
@@ -171,7 +171,7 @@ function ofTouchedRows(
     const unlimited = { gradient, bags, options: { ...options, maxNorm: 0 } };
     const { uniqueIds, rowGradients: sums } = byRow(unlimited, rows, null);
     const inputs = { table, ...singleRows(uniqueIds) };
-    const touched = runOnEngine<tf.Tensor2D>(EMBEDDING_BAG, inputs, { ...SINGLE_ROW, ...rowAttributes(table) });
+    const touched = runOnEngine<tf.Tensor2D>(EMBEDDING_BAG, inputs, optionsFor(table, SINGLE_ROW));
     return { uniqueIds, rowGradients: throughNorm(touched, sums, maxNorm) };
   });
 }
@@ -186,8 +186,7 @@ function throughNorm(rows: tf.Tensor2D, gradient: tf.Tensor2D, maxNorm: number):
 }
 
 function byWeight(table: tf.Tensor2D, { gradient, bags, options }: LookupGradient): tf.Tensor1D {
-  const attrs = { ...options, ...rowAttributes(table) };
-  return runOnEngine(EMBEDDING_BAG_WEIGHTS_GRAD, { table, gradient, ...bags }, attrs);
+  return runOnEngine(EMBEDDING_BAG_WEIGHTS_GRAD, { table, gradient, ...bags }, optionsFor(table, options));
 }
 
 export const KERNEL_GRADIENTS: Gradients = { byRow, byWeight };

@@ -12,7 +12,7 @@ import {
   dispatchLookups,
   stepByKernel,
 } from '../kernel_calls.js';
-import { rowAttributes } from '../bag_tensors.js';
+import { optionsFor } from '../bag_tensors.js';
 import { isPlain, type KernelInfo } from '../kernel_set.js';
 import { namedKernelSet } from '../registry.js';
 import type { StepOps } from '../step_ops.js';
@@ -55,8 +55,8 @@ function apart<T extends tf.Tensor>(tensor: T, written: readonly tf.Variable[]):
 function lookUpOne({ table, bags, options }: Lookup): LookedUp {
   const { values, rowSplits, weights } = bags;
   const inputs = { table: table as tf.Tensor, values, rowSplits, weights };
-  const attributes = { ...options, ...rowAttributes(table) };
-  return { pooled: embeddingBag(backendFor(inputs), inputs, attributes) as tf.Tensor2D, handle: null };
+  const pooled = embeddingBag(backendFor(inputs), inputs, optionsFor(table, options));
+  return { pooled: pooled as tf.Tensor2D, handle: null };
 }
 
 /** Steps one table; past the registry of kernels, which takes as long as small steps do. */
@@ -67,7 +67,7 @@ function stepOne(update: JoinedUpdate): void {
   const { values, rowSplits, weights } = bags;
   const inputs = { table, slots, gradient, values, rowSplits, weights };
   const backend = backendFor({ table, gradient, values, rowSplits, weights });
-  sparseApplyInPlace(backend, optimizer, inputs, { ...options, ...rowAttributes(table), hyper });
+  sparseApplyInPlace(backend, optimizer, inputs, { ...optionsFor(table, options), hyper });
 }
 
 export class TensorFlowTables implements Backend {
