@@ -32,6 +32,11 @@ export interface TableForm {
   readonly dim: number;
 }
 
+/** The form of a table of float32. */
+export function plainForm(dim: number): TableForm {
+  return { codec: FLOAT32, dim };
+}
+
 const forms = (): WeakMap<tf.TensorInfo, TableForm> => perProcess('forms of tables', () => new WeakMap());
 
 /** Says what the words of a table stand for; to be called by what makes such a table. */
@@ -41,7 +46,7 @@ export function setForm(table: tf.Variable, form: TableForm): void {
 
 /** What a table holds; numbers as they are, unless what made it said otherwise. */
 export function formOf(table: tf.Tensor): TableForm {
-  return forms().get(table) ?? { codec: FLOAT32, dim: table.shape[1]! };
+  return forms().get(table) ?? plainForm(table.shape[1]!);
 }
 
 /** Whether the numbers of a table are those of its tensor. */

@@ -1,7 +1,7 @@
 /** How the rows of a table are kept, as users ask for it and as tfjs makes it. */
 import * as tf from '@tensorflow/tfjs';
 import { readRows, withRows } from '../backends/grown_variable.js';
-import type { TableForm } from '../backends/kernel_set.js';
+import { plainForm, type TableForm } from '../backends/kernel_set.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
@@ -10,7 +10,6 @@ import { writtenTable } from '../backends/written_table.js';
 import type { FillRows, Initializer, RowsInitializer } from './initializers.js';
 import type { Storage } from '../codecs/codec.js';
 import { STORAGES } from '../codecs/codecs.js';
-import { FLOAT32 } from '../codecs/float32.js';
 
 /** A table that a conversion made. */
 export interface ConvertedTable {
@@ -89,8 +88,7 @@ export function acceptFloats(weight: tf.LayerVariable, form: TableForm, name: st
   convertWrites(weight, (value) => {
     // A table may get more rows.
     const isFloats = value.dtype === 'float32' && tf.util.arraysEqual(value.shape, [weight.shape[0]!, form.dim]);
-    const plain = { codec: FLOAT32, dim: form.dim };
-    return isFloats ? convertedRows(value, plain, form, name) : null;
+    return isFloats ? convertedRows(value, plainForm(form.dim), form, name) : null;
   });
 }
 
@@ -148,13 +146,14 @@ export function formInitializer(
   name: string,
 ): Initializer {
   if (form.codec.isPlain) return initializer;
-  const plain = { codec: FLOAT32, dim: form.dim };
   const apply = (): tf.Tensor => {
     // A converted table is written at once.
     if (isConverting()) return tf.zeros(weightForm(form, shape[0]).shape, form.codec.dtype);
     const { fillRows } = initializer;
     if (fillRows !== undefined) return packedFrom(fillRows, shape[0], form, name);
-    return tf.tidy(() => convertedRows(initializer.apply(shape, 'float32') as tf.Tensor, plain, form, name));
+    return tf.tidy(() =>
+      convertedRows(initializer.apply(shape, 'float32') as tf.Tensor, plainForm(shape[1]), form, name),
+    );
   };
   return { apply } as unknown as Initializer;
 }

@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../../backends/contract.js';
 import type { Fill } from '../../backends/fill.js';
+import { plainForm } from '../../backends/kernel_set.js';
 import { currentBackend } from '../../backends/registry.js';
 import { ValueError } from '../../base/errors.js';
 import type { TableLayout } from '../../partition/table_layout.js';
@@ -18,7 +19,6 @@ import {
 } from '../../tables/initial_values.js';
 import type { TableHolder } from '../../tables/table_holder.js';
 import type { Initializer, TableToFill } from '../../tables/initializers.js';
-import { FLOAT32 } from '../../codecs/float32.js';
 import { convertedRows, type WeightForm } from '../../tables/storage.js';
 import { applyInBlocks, fillOf, withSeed } from '../../tables/table_fill.js';
 
@@ -200,8 +200,7 @@ export class DistributedWeights {
   copies(): Record<string, tf.Tensor2D> {
     return Object.fromEntries(
       this.tables.map(({ name, table: { form } }, table) => {
-        const plain = { codec: FLOAT32, dim: form.dim };
-        return [name, convertedRows(this.variable(table), form, plain, name) as tf.Tensor2D];
+        return [name, convertedRows(this.variable(table), form, plainForm(form.dim), name) as tf.Tensor2D];
       }),
     );
   }
