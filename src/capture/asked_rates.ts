@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
-import { withRateCalls, type RateFunction } from '../lookup/training/optimizer_settings.js';
+import { withRateCalls, type RateFunction } from '../rules/optimizer_settings.js';
 
 /** What a call gave: a value, or what it threw. */
 type Answer = { readonly value: unknown } | { readonly error: unknown };

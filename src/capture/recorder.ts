@@ -5,7 +5,7 @@ import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorf
 import { variableText } from '../lookup/lookup.js';
 import { asOwn } from '../tfjs/engine/own_functions.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
-import { withRateCalls, type AskRate } from '../lookup/training/optimizer_settings.js';
+import { withRateCalls, type AskRate } from '../rules/optimizer_settings.js';
 import { withOverrides } from '../tfjs/training/substitute.js';
 import { Kept } from './asked_rates.js';
 import { CalledLayers, inLayer } from './called_layers.js';

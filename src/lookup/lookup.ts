@@ -10,7 +10,7 @@ import { currentBackend } from '../backends/registry.js';
 import { outOfRangeError } from '../ids/id_out_of_range.js';
 import { perProcess } from '../base/per_process.js';
 import type { OptimizerName } from '../rules/rules.js';
-import type { Settings, RowConstraint } from './training/optimizer_settings.js';
+import type { Settings, RowConstraint } from '../rules/optimizer_settings.js';
 
 /** Names of variables that tfjs does not know by name: slots of optimizers, tables of the TPU embedding API. */
 const given = (): WeakMap<tf.Variable, string> => perProcess('names of variables', () => new WeakMap());

@@ -4,7 +4,7 @@ import { packHyper } from '../rules/hyper.js';
 import { currentBackend } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
-import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from './training/optimizer_settings.js';
+import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from '../rules/optimizer_settings.js';
 import { readOptions } from '../base/options.js';
 import {
   OPTIMIZER_NAMES,

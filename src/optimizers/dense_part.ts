@@ -6,7 +6,7 @@ import { RULES, updateOf, type OptimizerName } from '../rules/rules.js';
 import type { NamedTensor } from '../base/types.js';
 import { grow, hadRows, withRowsOf } from '../backends/grown_variable.js';
 import { refuseRecording, live } from '../backends/recordings.js';
-import { denseHyper, type Settings } from '../lookup/training/optimizer_settings.js';
+import { denseHyper, type Settings } from '../rules/optimizer_settings.js';
 import { RuleOptimizer } from './rule_optimizer.js';
 import {
   POWERS,

@@ -42,7 +42,7 @@ import {
   type LearningRate,
   type Settings,
   type RowConstraint,
-} from '../lookup/training/optimizer_settings.js';
+} from '../rules/optimizer_settings.js';
 import { checkNothingMissing, missingSlots } from './saved_state.js';
 import { SlotStore } from './slots.js';
 import { releaseFailedTape } from '../tfjs/failed_tape.js';

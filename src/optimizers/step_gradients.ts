@@ -19,7 +19,7 @@ import type { RowGradientTensors, TableUpdate } from '../backends/contract.js';
 import { currentBackend } from '../backends/registry.js';
 import { checkWhole } from '../base/live_tensor.js';
 import { isRecord } from '../base/options.js';
-import { learningRateAt, type Settings } from '../lookup/training/optimizer_settings.js';
+import { learningRateAt, type Settings } from '../rules/optimizer_settings.js';
 
 /** The open channel of one `computeGradients`, and the entries that it collected. */
 export class GradientQueue implements LookupScope {

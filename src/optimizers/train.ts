@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { camelKeys } from '../base/camel_case.js';
 import { ValueError } from '../base/errors.js';
-import { fieldsOf } from '../lookup/training/optimizer_settings.js';
+import { fieldsOf } from '../rules/optimizer_settings.js';
 import { isRecord, readOptions } from '../base/options.js';
 import { OPTIMIZER_NAMES, ofEachRule, type OptimizerName } from '../rules/rules.js';
 import type { UpdateRule } from '../rules/update_rule.js';

@@ -1,6 +1,6 @@
 /** Conditions that rows keep after each update. */
 import type * as tf from '@tensorflow/tfjs';
-import type { RowConstraint } from '../lookup/training/optimizer_settings.js';
+import type { RowConstraint } from '../rules/optimizer_settings.js';
 import { readRegistered, type Family, type Registered } from './registered_objects.js';
 
 export type Constraint = ReturnType<typeof tf.constraints.nonNeg>;

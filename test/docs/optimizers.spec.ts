@@ -1,6 +1,6 @@
 /** docs/optimizers.md names every optimizer, each of its fields, and the default that is in force. */
 import { readFileSync } from 'node:fs';
-import { fieldsOf } from '../../src/lookup/training/optimizer_settings.js';
+import { fieldsOf } from '../../src/rules/optimizer_settings.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, UPDATE_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 import { optimizerOf } from '../rules/optimizer_of.js';
 import { DOCUMENT, FAMILIES, documentedRows, optimizersOf, rowsOf } from './optimizer_tables.js';

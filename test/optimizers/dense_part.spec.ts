@@ -1,7 +1,7 @@
 /** The optimizer of what is no table: made, stepped, saved and given up beside the row-sparse one. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { readSettings } from '../../src/lookup/training/optimizer_settings.js';
+import { readSettings } from '../../src/rules/optimizer_settings.js';
 import { DensePart } from '../../src/optimizers/dense_part.js';
 import type { NamedTensor } from '../../src/base/types.js';
 

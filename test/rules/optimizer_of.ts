@@ -1,5 +1,5 @@
 /** The optimizer that runs an update, and the settings with which it does. */
-import { readSettings, type SparseOptimizerConfig } from '../../src/lookup/training/optimizer_settings.js';
+import { readSettings, type SparseOptimizerConfig } from '../../src/rules/optimizer_settings.js';
 import { OPTIMIZER_NAMES, updateOf, type OptimizerName, type UpdateName } from '../../src/rules/rules.js';
 
 /** Fields on which the choice of an update may depend. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import { hyperOf, readSettings, fieldsOf } from '../../src/lookup/training/optimizer_settings.js';
+import { hyperOf, readSettings, fieldsOf } from '../../src/rules/optimizer_settings.js';
 import { COMMON_FIELDS, DEFAULTS, LIMITS, type RuleConfig, type RuleField } from '../../src/rules/fields.js';
 import { HYPER_FIELDS, NEUTRAL_HYPER, packHyper, unpackHyper, type Hyper } from '../../src/rules/hyper.js';
 import {

@@ -1,7 +1,7 @@
 /** TPU optimizers as the row-sparse kernels know them: a name and numbers. */
 import type { Hyper } from '../../rules/hyper.js';
 import { RuntimeError, described } from '../../base/errors.js';
-import { hyperOf, readSettings, type SparseOptimizerConfig } from '../../lookup/training/optimizer_settings.js';
+import { hyperOf, readSettings, type SparseOptimizerConfig } from '../../rules/optimizer_settings.js';
 import type { OptimizerName, UpdateName } from '../../rules/rules.js';
 import { Adagrad } from './adagrad.js';
 import { AdagradMomentum } from './adagrad_momentum.js';

@@ -1,6 +1,6 @@
 /** TPU optimizers as optimizers of `emb.train`, and back: configs of tables are taken by either API. */
 import { ValueError, describe, described } from '../../base/errors.js';
-import { fieldsOf, type Settings } from '../../lookup/training/optimizer_settings.js';
+import { fieldsOf, type Settings } from '../../rules/optimizer_settings.js';
 import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { train } from '../../optimizers/train.js';
 import { DEFAULTS } from '../../rules/fields.js';

@@ -1,6 +1,6 @@
 /** The hyper-parameters of the steps: those in which all peers mean the same. */
 import { packHyper } from '../../../../src/rules/hyper.js';
-import { hyperOf, readSettings } from '../../../../src/lookup/training/optimizer_settings.js';
+import { hyperOf, readSettings } from '../../../../src/rules/optimizer_settings.js';
 import type { OptimizerName, UpdateName } from '../../../../src/rules/rules.js';
 
 /** Small enough not to show, since some peers add it within the root and some behind it. */

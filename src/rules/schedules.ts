@@ -1,7 +1,7 @@
 /** Learning-rate schedules as the configs of Keras 3 describe them. */
-import { camelKeys } from '../../base/camel_case.js';
-import { ArgumentTypeError, ValueError } from '../../base/errors.js';
-import { isRecord, readOptions } from '../../base/options.js';
+import { camelKeys } from '../base/camel_case.js';
+import { ArgumentTypeError, ValueError } from '../base/errors.js';
+import { isRecord, readOptions } from '../base/options.js';
 
 /** A schedule as Keras serializes it; `class_name` stands for `className` where the config comes from Python. */
 export interface ScheduleConfig {

@@ -1,5 +1,5 @@
 /** Hyper-parameters of the row-sparse optimizers: defaults, checks, and the numbers that kernels take. */
-import { NEUTRAL_HYPER, type Hyper, type HyperField } from '../../rules/hyper.js';
+import { NEUTRAL_HYPER, type Hyper, type HyperField } from './hyper.js';
 import {
   COMMON_FIELDS,
   DEFAULTS,
@@ -9,12 +9,12 @@ import {
   type RuleConfig,
   type RuleField,
   type RuleSettings,
-} from '../../rules/fields.js';
-import { ArgumentTypeError, ValueError } from '../../base/errors.js';
+} from './fields.js';
+import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { SCHEDULES, readSchedule, scheduledRate, type Schedule, type ScheduleConfig } from './schedules.js';
-import { RULES, ofEachRule, type OptimizerName, type Rules } from '../../rules/rules.js';
+import { RULES, ofEachRule, type OptimizerName, type Rules } from './rules.js';
 
-import { perProcess } from '../../base/per_process.js';
+import { perProcess } from '../base/per_process.js';
 
 export type RateFunction = (step: number) => unknown;
 /** Runs `call`, a call of `by`, or gives what takes its place. */

@@ -2,9 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import { readFileSync } from 'node:fs';
 import * as emb from 'tfjs-embeddings/node';
-import { readSchedule, scheduledRate } from '../../../src/lookup/training/schedules.js';
-import { expectError } from '../../helpers/errors.js';
-import { expectClose } from '../../helpers/tensors.js';
+import { readSchedule, scheduledRate } from '../../src/rules/schedules.js';
+import { expectError } from '../helpers/errors.js';
+import { expectClose } from '../helpers/tensors.js';
 
 interface Golden {
   readonly serialized: { class_name: string; config: Record<string, unknown> };

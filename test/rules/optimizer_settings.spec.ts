@@ -1,8 +1,8 @@
 /** Hyper-parameters: defaults, and errors where TensorFlow's TPU optimizers have them. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { fieldsOf, hyperOf, readSettings } from '../../../src/lookup/training/optimizer_settings.js';
-import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
+import { fieldsOf, hyperOf, readSettings } from '../../src/rules/optimizer_settings.js';
+import { OPTIMIZER_NAMES } from '../../src/rules/rules.js';
 
 const COMMON = {
   learningRate: 0.25,
