@@ -2,7 +2,8 @@
 import type * as tf from '@tensorflow/tfjs';
 import { opNames, SLOT_NAMES, type UpdateName, UPDATE_NAMES } from '../rules/rules.js';
 import type { Storage } from '../codecs/codec.js';
-import { type BagOptions, formOf, isPlain } from './kernel_set.js';
+import type { BagOptions } from './kernel_set.js';
+import type { Table } from './table.js';
 
 /** What a backend offers; `Call` is how it sees the inputs, attributes and itself. */
 interface KernelRuns<Call> {
@@ -70,15 +71,13 @@ export interface RowAttributes {
 const OF_FLOATS: RowAttributes = {};
 
 /** The attributes that say what a table holds. */
-export function rowAttributes(table: tf.Tensor): RowAttributes {
-  if (isPlain(table)) return OF_FLOATS;
-  const { codec, dim } = formOf(table);
-  return { storage: codec.name, dim };
+export function rowAttributes({ codec, dim }: Table): RowAttributes {
+  return codec.isPlain ? OF_FLOATS : { storage: codec.name, dim };
 }
 
 /** The options of a lookup as kernels take them: with what the table holds, where that is not float32. */
-export function optionsFor(table: tf.Tensor, options: BagOptions): BagOptions & RowAttributes {
-  return isPlain(table) ? options : { ...options, ...rowAttributes(table) };
+export function optionsFor(table: Table, options: BagOptions): BagOptions & RowAttributes {
+  return table.isPlain ? options : { ...options, ...rowAttributes(table) };
 }
 
 /** The slots among the inputs of a kernel. */

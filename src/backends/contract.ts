@@ -1,6 +1,7 @@
 /**
  * What a backend of tfjs does for tables. Every backend does all of it: with kernels of its own, with stock ops, or on
- * virtual devices. A table is a float32 tensor [rows, dim], or an int32 one of rows of another codec (`formOf`).
+ * virtual devices. What they are given is a `Table`, whose tensor is float32 [rows, dim], or int32 of rows of another
+ * codec.
  */
 import type * as tf from '@tensorflow/tfjs';
 import type { EmbeddingPlan } from '../partition/plan.js';
@@ -13,6 +14,7 @@ import type { Fill } from './fill.js';
 import type { BagOptions, KernelInfo } from './kernel_set.js';
 import type { RowsInPlace } from './ranking.js';
 import type { StepOps } from './step_ops.js';
+import type { Table } from './table.js';
 
 export interface Backend {
   /**
@@ -38,9 +40,9 @@ export interface Backend {
 /** Gradients that are tensors; those of a step go to `step` as they are. */
 export interface Gradients {
   /** What one lookup adds to the gradient of a table with so many rows; `table` is read where `maxNorm` is set. */
-  byRow(of: LookupGradient, rows: number, table: tf.Tensor2D | null): RowGradientTensors;
+  byRow(of: LookupGradient, rows: number, table: Table | null): RowGradientTensors;
   /** The gradient of a lookup with respect to its weights, [nnz]. */
-  byWeight(table: tf.Tensor2D, of: LookupGradient): tf.Tensor1D;
+  byWeight(table: Table, of: LookupGradient): tf.Tensor1D;
 }
 
 /** Where tables lie beside a GPU. */
@@ -141,7 +143,7 @@ export interface LookupInput {
 
 /** One pooled lookup. */
 export interface Lookup {
-  readonly table: tf.Tensor2D | tf.Variable;
+  readonly table: Table;
   readonly bags: BagTensors;
   readonly options: BagOptions;
   /** Ids came to the devices with the input, so that they are not sent: `dpInput: false`. */
@@ -173,7 +175,7 @@ export type RowGradientTensors = { uniqueIds: tf.Tensor1D; rowGradients: tf.Tens
 /** One exact step of one table. */
 export interface TableUpdate {
   readonly optimizer: UpdateName;
-  readonly table: tf.Variable;
+  readonly table: Table;
   readonly slots: readonly tf.Variable[];
   readonly entries: readonly LookupGradient[];
   /** The part of the gradient that came through the tape, [rows, dim]. */

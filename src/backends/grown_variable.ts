@@ -1,24 +1,10 @@
 /** Resizable variables, which tfjs has none of: rows are added at the end, and holders keep the same variable. */
 import * as tf from '@tensorflow/tfjs';
-import { perProcess } from '../base/per_process.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import type { WriteRows } from './contract.js';
 import { currentBackend } from './registry.js';
+import { type Grown, tableOf } from './table.js';
 import { widthOf, writtenTable } from './written_table.js';
-
-/** A variable, and what it holds from `grow` on. */
-export interface Grown {
-  readonly variable: tf.Variable;
-  readonly values: tf.Tensor;
-}
-
-/** How many rows a variable had before it grew: state that was saved then is still its own. */
-const former = (): WeakMap<tf.Variable, Set<number>> => perProcess('rows of grown variables', () => new WeakMap());
-
-/** Whether a variable had so many rows before it got more. */
-export function hadRows(variable: tf.Variable, rows: number): boolean {
-  return former().get(variable)?.has(rows) === true;
-}
 
 /** Some rows of a tensor of floats, row-major. */
 export function readRows(tensor: tf.Tensor, firstRow: number, rows: number): Float32Array {
@@ -58,7 +44,7 @@ export function grow(all: readonly Grown[]): void {
   const engine = tf.engine();
   for (const { variable, values } of all) {
     const { shape, size, strides, dataId } = values;
-    former().set(variable, (former().get(variable) ?? new Set()).add(variable.shape[0]!));
+    tableOf(variable).hasHadRows(variable.shape[0]!);
     // tfjs counts bytes by the size that the variable has.
     engine.disposeTensor(variable);
     Object.assign(variable, { shape: [...shape], size, strides: [...strides], dataId });

@@ -12,9 +12,10 @@ import {
   type BagTensors,
 } from './bag_tensors.js';
 import type { Gradients, LookedUp, Lookup, LookupGradient, RowGradientTensors, TableUpdate } from './contract.js';
-import { isPlain, SINGLE_ROW, type BagOptions } from './kernel_set.js';
+import { SINGLE_ROW, type BagOptions } from './kernel_set.js';
 import { currentBackend } from './registry.js';
 import { sharedUniformSplits } from '../ids/row_splits.js';
+import { type Table, tableOf } from './table.js';
 
 /** Runs a kernel on the backend in use, without the inputs that are not there. */
 function runOnEngine<T>(
@@ -61,10 +62,9 @@ export function united(
   gradients: Gradients,
 ): LookupGradient {
   if (entries.length === 1 && dense === null) return entries[0]!;
-  const matrix = table as unknown as tf.Tensor2D;
-  const parts = entries.map((entry) => gradients.byRow(entry, matrix.shape[0], matrix));
+  const parts = entries.map((entry) => gradients.byRow(entry, table.rows, table));
   // Tied weights: the dense gradient joins as one that touches every row.
-  if (dense !== null) parts.push({ uniqueIds: tf.range(0, table.shape[0], 1, 'int32'), rowGradients: dense });
+  if (dense !== null) parts.push({ uniqueIds: tf.range(0, table.rows, 1, 'int32'), rowGradients: dense });
   if (parts.length === 1) return ofRows(parts[0]!.uniqueIds, parts[0]!.rowGradients);
   const [ids, rows] = [parts.map(({ uniqueIds }) => uniqueIds), parts.map(({ rowGradients }) => rowGradients)];
   return ofRows(tf.concat1d(ids), tf.concat2d(rows, 0));
@@ -96,7 +96,7 @@ export function unitedUpdate(update: TableUpdate, gradients: Gradients): JoinedU
 export function joinedUpdates(
   updates: readonly TableUpdate[],
   gradients: Gradients,
-  isJoined: (table: tf.Variable) => boolean = () => true,
+  isJoined: (table: Table) => boolean = () => true,
 ): JoinedUpdate[][] {
   const groups = new Map<unknown, JoinedUpdate[]>();
   for (const update of updates) {
@@ -114,7 +114,7 @@ export function joinedUpdates(
 /** The pooled rows of one lookup. */
 export function lookUpByKernel({ table, bags, options }: Lookup): LookedUp {
   const attrs = optionsFor(table, options);
-  const pooled = runOnEngine<tf.Tensor2D>(EMBEDDING_BAG, { table: table as tf.Tensor, ...bags }, attrs);
+  const pooled = runOnEngine<tf.Tensor2D>(EMBEDDING_BAG, { table: table.tensor, ...bags }, attrs);
   return { pooled, handle: null };
 }
 
@@ -123,7 +123,7 @@ export function dispatchLookups(
   together: (lookups: readonly Lookup[]) => LookedUp[],
   lookups: readonly Lookup[],
   one: (lookup: Lookup) => LookedUp = lookUpByKernel,
-  isJoined: (table: Lookup['table']) => boolean = () => true,
+  isJoined: (table: Table) => boolean = () => true,
 ): LookedUp[] {
   // By itself, as lists would cost as much as a small lookup.
   if (lookups.length === 1) return [one(lookups[0]!)];
@@ -143,34 +143,26 @@ export function stepByKernel({ optimizer, table, slots, entries, options, hyper 
   const { gradient, bags } = entries[0]!;
   runOnEngine(
     SPARSE_APPLY[optimizer],
-    { table, gradient, ...bags, ...slotInputs(slots) },
+    { table: table.tensor, gradient, ...bags, ...slotInputs(slots) },
     { ...optionsFor(table, options), hyper: Array.from(hyper) },
   );
 }
 
-function byRow(
-  { gradient, bags, options }: LookupGradient,
-  rows: number,
-  table: tf.Tensor2D | null,
-): RowGradientTensors {
-  if (options.maxNorm > 0 && !isPlain(table!)) return ofTouchedRows({ gradient, bags, options }, rows, table!);
-  const inputs = { gradient, ...bags, table: options.maxNorm > 0 ? table : null };
+function byRow({ gradient, bags, options }: LookupGradient, rows: number, table: Table | null): RowGradientTensors {
+  if (options.maxNorm > 0 && !table!.isPlain) return ofTouchedRows({ gradient, bags, options }, rows, table!);
+  const inputs = { gradient, ...bags, table: options.maxNorm > 0 ? table!.tensor : null };
   const attrs = { ...options, rows };
   const [uniqueIds, rowGradients] = runOnEngine<[tf.Tensor1D, tf.Tensor2D]>(EMBEDDING_BAG_GRAD, inputs, attrs);
   return { uniqueIds, rowGradients };
 }
 
 /** The same where rows that are not plain are limited to a norm: float32 rows of those that are touched stand for them. */
-function ofTouchedRows(
-  { gradient, bags, options }: LookupGradient,
-  rows: number,
-  table: tf.Tensor2D,
-): RowGradientTensors {
+function ofTouchedRows({ gradient, bags, options }: LookupGradient, rows: number, table: Table): RowGradientTensors {
   return tf.tidy(() => {
     const { maxNorm } = options;
     const unlimited = { gradient, bags, options: { ...options, maxNorm: 0 } };
     const { uniqueIds, rowGradients: sums } = byRow(unlimited, rows, null);
-    const inputs = { table, ...singleRows(uniqueIds) };
+    const inputs = { table: table.tensor, ...singleRows(uniqueIds) };
     const touched = runOnEngine<tf.Tensor2D>(EMBEDDING_BAG, inputs, optionsFor(table, SINGLE_ROW));
     return { uniqueIds, rowGradients: throughNorm(touched, sums, maxNorm) };
   });
@@ -182,11 +174,15 @@ function throughNorm(rows: tf.Tensor2D, gradient: tf.Tensor2D, maxNorm: number):
   if (ops !== null) return ops.normGradient(rows, gradient, maxNorm);
   const [count] = rows.shape;
   const limited = { ...ofRows(tf.range(0, count, 1, 'int32'), gradient), options: { ...SINGLE_ROW, maxNorm } };
-  return byRow(limited, count, rows).rowGradients;
+  return byRow(limited, count, tableOf(rows)).rowGradients;
 }
 
-function byWeight(table: tf.Tensor2D, { gradient, bags, options }: LookupGradient): tf.Tensor1D {
-  return runOnEngine(EMBEDDING_BAG_WEIGHTS_GRAD, { table, gradient, ...bags }, optionsFor(table, options));
+function byWeight(table: Table, { gradient, bags, options }: LookupGradient): tf.Tensor1D {
+  return runOnEngine(
+    EMBEDDING_BAG_WEIGHTS_GRAD,
+    { table: table.tensor, gradient, ...bags },
+    optionsFor(table, options),
+  );
 }
 
 export const KERNEL_GRADIENTS: Gradients = { byRow, byWeight };

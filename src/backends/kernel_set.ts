@@ -5,8 +5,7 @@
  * Everything arrives validated (sizes agree, row splits start at 0, never fall and end at the number of values), yet
  * an implementation never reads or writes outside the arrays whatever it is given. Ids are checked by the kernels.
  */
-import type * as tf from '@tensorflow/tfjs';
-import { brand, perProcess } from '../base/per_process.js';
+import { brand } from '../base/per_process.js';
 import type { Combiner, OutOfRange } from '../base/types.js';
 import type { Codec, Words } from '../codecs/codec.js';
 import { FLOAT32 } from '../codecs/float32.js';
@@ -24,40 +23,6 @@ export interface HostTable<Data extends Words = Words> {
 /** A table of float32, [rows, dim]. */
 export function floatTable(data: Float32Array, rows: number, dim: number): HostTable<Float32Array> {
   return { codec: FLOAT32, data, rows, dim };
-}
-
-/** What the variable or tensor of a table holds: rows of a codec, of so many columns. */
-export interface TableForm {
-  readonly codec: Codec;
-  readonly dim: number;
-}
-
-/** The form of a table of float32. */
-export function plainForm(dim: number): TableForm {
-  return { codec: FLOAT32, dim };
-}
-
-const forms = (): WeakMap<tf.TensorInfo, TableForm> => perProcess('forms of tables', () => new WeakMap());
-
-/** Says what the words of a table stand for; to be called by what makes such a table. */
-export function setForm(table: tf.Variable, form: TableForm): void {
-  forms().set(table, form);
-}
-
-/** What a table holds; numbers as they are, unless what made it said otherwise. */
-export function formOf(table: tf.Tensor): TableForm {
-  return forms().get(table) ?? plainForm(table.shape[1]!);
-}
-
-/** Whether the numbers of a table are those of its tensor. */
-export function isPlain(table: tf.Tensor): boolean {
-  return forms().get(table)?.codec.isPlain ?? true;
-}
-
-/** Rows and columns of a table, whatever its rows are kept in. */
-export function numbersShape(table: tf.Tensor): number[] {
-  const { codec, dim } = formOf(table);
-  return codec.isPlain ? table.shape : [table.shape[0]!, dim];
 }
 
 /** te_status of custom-ops/kernels/embedding.h. */

@@ -1,8 +1,8 @@
 /** Kernels of ranking on typed arrays: the best rows of a table for each query, rows of users from those of items. */
-import type * as tf from '@tensorflow/tfjs';
 import { INT32_MAX } from '../base/types.js';
 import type { Words } from '../codecs/codec.js';
-import { formOf, type HostBags, type HostTable } from './kernel_set.js';
+import type { HostBags, HostTable } from './kernel_set.js';
+import type { TableForm } from './table.js';
 
 /** A list of ids for each query, ascending and without repetitions: values[rowSplits[q] .. rowSplits[q + 1]). */
 export interface IdLists {
@@ -48,9 +48,8 @@ export interface RowsInPlace {
 }
 
 /** A table, or a block of its rows, whose words are these. */
-export function rowsIn(table: tf.Tensor, numbers: Words): HostTable {
-  const { codec, dim } = formOf(table);
-  const rows = numbers.length / (table.shape[1]! || 1);
+export function rowsIn({ codec, dim }: TableForm, numbers: Words): HostTable {
+  const rows = numbers.length / (codec.words(dim) || 1);
   const { buffer, byteOffset, length } = numbers;
   const data = codec.isPlain ? numbers : new Int32Array(buffer, byteOffset, length);
   return { codec, data, rows, dim };

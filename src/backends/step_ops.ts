@@ -1,6 +1,7 @@
 /** Ops of a training step beside lookups, where a backend has them: each stands for many stock ops, or for a read of ids. */
 import type * as tf from '@tensorflow/tfjs';
 import type { UpdateName } from '../rules/rules.js';
+import type { Table } from './table.js';
 
 /** Stock optimizers whose steps are one op. */
 export type DenseOptimizerName = 'sgd' | 'momentum' | 'adagrad' | 'adam';
@@ -79,9 +80,9 @@ export interface StepOps {
   /** The row splits of bags of one id each. */
   singleSplits(ids: tf.Tensor1D): tf.Tensor1D;
   /** l1 sum |w| + l2 sum w^2 over the rows of distinct ids; factors: [l1, l2]. Rows may be packed as float16. */
-  rowPenalty(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array): tf.Scalar;
+  rowPenalty(table: Table, ids: tf.Tensor1D, factors: Float32Array): tf.Scalar;
   /** Its gradient times `upstream`, [ids, dim]. */
-  rowPenaltyGradient(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array, upstream: tf.Tensor): tf.Tensor2D;
+  rowPenaltyGradient(table: Table, ids: tf.Tensor1D, factors: Float32Array, upstream: tf.Tensor): tf.Tensor2D;
   /** The gradient of rows [n, dim] by that of the same rows scaled down to a norm of `maxNorm` at most. */
   normGradient(rows: tf.Tensor2D, gradient: tf.Tensor2D, maxNorm: number): tf.Tensor2D;
   /** Zeros in place of a share of `rate[0]` of the elements, the others scaled up; the seed's two numbers decide which. */

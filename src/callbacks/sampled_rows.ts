@@ -1,6 +1,7 @@
 /** Some rows of a table, the same ones each time: what can be told of a table without reading all of it. */
 import * as tf from '@tensorflow/tfjs';
-import { formOf, SINGLE_ROW } from '../backends/kernel_set.js';
+import { SINGLE_ROW } from '../backends/kernel_set.js';
+import type { Table } from '../backends/table.js';
 import { singleRows } from '../backends/kernel_calls.js';
 import { lookUpUnrecorded } from '../lookup/lookup.js';
 
@@ -8,28 +9,27 @@ export class SampledRows {
   /** Numbers of the rows, ascending. */
   readonly ids: Int32Array;
   readonly dim: number;
+  /** Of the table when these were chosen. */
+  readonly rows: number;
   /** As they were when they were read last. */
   private known: Float32Array | null = null;
 
   /** At most `most` rows, as far from each other as can be. */
   constructor(
     readonly name: string,
-    private readonly table: tf.Variable,
+    private readonly table: Table,
     most: number,
   ) {
-    const rows = table.shape[0]!;
+    const { rows } = table;
+    this.rows = rows;
     const count = Math.min(rows, most);
     this.ids = Int32Array.from({ length: count }, (_, i) => Math.floor((i * rows) / count));
-    this.dim = formOf(table).dim;
+    this.dim = table.dim;
   }
 
   /** Whether this is the same table, with as many rows. */
-  isOf(table: tf.Variable): boolean {
-    return this.table === table && this.rows === table.shape[0];
-  }
-
-  get rows(): number {
-    return this.table.shape[0]!;
+  isOf(table: Table): boolean {
+    return this.table === table && this.rows === table.rows;
   }
 
   async read(): Promise<Float32Array> {

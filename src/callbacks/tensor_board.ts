@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { checkCount, readOptions } from '../base/options.js';
 import type { SavedModelWriter } from '../base/platform.js';
-import { tableSettings } from '../lookup/lookup.js';
+import { knownTable, type Table } from '../backends/table.js';
 import { EventFile } from './event_file.js';
 import type { SummaryValue } from './event_messages.js';
 import { histogramOf } from './histogram.js';
@@ -52,12 +52,11 @@ function checkUpdateFreq(value: unknown): number | null {
 }
 
 /** The tables of this package that a model has, by the names of their weights. */
-function tablesOf(model: tf.LayersModel): Map<string, tf.Variable> {
-  const found = new Map<string, tf.Variable>();
+function tablesOf(model: tf.LayersModel): Map<string, Table> {
+  const found = new Map<string, Table>();
   for (const weight of model.weights) {
-    const variable = weight.read() as tf.Variable;
-    const settings = tableSettings(variable);
-    if (settings !== undefined) found.set(settings.name.replace(/\/embeddings$/, ''), variable);
+    const table = knownTable(weight.read());
+    if (table?.settings) found.set(table.settings.name.replace(/\/embeddings$/, ''), table);
   }
   return found;
 }

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { tableSettings } from '../lookup/lookup.js';
+import { settingsOf } from '../backends/table.js';
 import { isOwn } from '../tfjs/engine/own_functions.js';
 import { isPure } from './functions/pure.js';
 import { compiledOf, type Purpose } from './steps.js';
@@ -53,7 +53,7 @@ function whyNotTrained(model: tf.LayersModel): string | null {
   const ofOptimizer = whyNotOptimizer(compiledOf(model).optimizer_);
   if (ofOptimizer !== null) return ofOptimizer;
   for (const weight of model.weights) {
-    const ofTable = tableSettings(weight.read() as tf.Variable)?.optimizer ?? null;
+    const ofTable = settingsOf(weight.read())?.optimizer ?? null;
     if (ofTable !== null && whyNotOptimizer(ofTable) !== null) return `a table's own optimizer is not one of emb.train`;
   }
   return null;

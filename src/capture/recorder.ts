@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { isLive, whileRecording, type Live, type LiveValues, type StepRecorder } from '../backends/recordings.js';
 import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorflow/node_backend.js';
-import { variableText } from '../lookup/lookup.js';
+import { variableText } from '../backends/table.js';
 import { asOwn } from '../tfjs/engine/own_functions.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
 import { withRateCalls, type AskRate } from '../rules/optimizer_settings.js';

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import { copies } from '../backends/tensorflow/ownership.js';
-import { variableText } from '../lookup/lookup.js';
+import { variableText } from '../backends/table.js';
 import { kindsOf, nodeOf } from './places.js';
 import { isInPlace, writtenInputs, type Constant, type RecordedOp, type Recording } from './recording.js';
 

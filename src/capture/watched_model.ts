@@ -1,7 +1,7 @@
 /** All that a step of a model may depend on beside its tensors. */
 import type * as tf from '@tensorflow/tfjs';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { tableSettings } from '../lookup/lookup.js';
+import { settingsOf } from '../backends/table.js';
 import type { EmbeddingTable } from '../tables/embedding_table.js';
 import { Reach } from './known/reach.js';
 import { compiledOf, type Purpose } from './steps.js';
@@ -12,7 +12,7 @@ const RATE: ReadonlySet<string> = new Set(['learningRate']);
 function visitOptimizers(reach: Reach, model: tf.LayersModel): void {
   const optimizers = new Set([compiledOf(model).optimizer_ as SparseOptimizer]);
   for (const weight of model.weights) {
-    const ofTable = tableSettings(weight.read() as tf.Variable)?.optimizer ?? null;
+    const ofTable = settingsOf(weight.read())?.optimizer ?? null;
     if (ofTable !== null) optimizers.add(ofTable as SparseOptimizer);
   }
   for (const optimizer of optimizers) {

@@ -1,8 +1,7 @@
 /** Models made again with tables of another storage. */
 import * as tf from '@tensorflow/tfjs';
-import { formOf, isPlain } from '../backends/kernel_set.js';
+import { settingsOf, tableOf } from '../backends/table.js';
 import { ValueError, described } from '../base/errors.js';
-import { tableSettings } from '../lookup/lookup.js';
 import type { Storage } from '../codecs/codec.js';
 import { codecOf } from '../codecs/codecs.js';
 import { convertedRows, convertingTo } from '../tables/storage.js';
@@ -17,7 +16,7 @@ export function isBuilt({ layers }: tf.LayersModel): boolean {
 
 /** Whether a weight is the table of one of our layers. */
 export function isTableWeight(weight: tf.LayerVariable): boolean {
-  return tableSettings(weight.read() as tf.Variable) !== undefined;
+  return settingsOf(weight.read()) !== null;
 }
 
 /** The same model with other tables, made from its config. */
@@ -53,7 +52,7 @@ function copyWeights(model: tf.LayersModel, clone: tf.LayersModel): void {
         throw new ValueError('model', 'weights that its config makes again', described(`none for ${name}`));
       }
       const [from, to] = [source.read() as tf.Variable, target.read() as tf.Variable];
-      tf.tidy(() => void target.write(convertedRows(from, formOf(from), formOf(to), name)));
+      tf.tidy(() => void target.write(convertedRows(from, tableOf(from), tableOf(to), name)));
     });
   }
 }
@@ -87,7 +86,7 @@ export async function withFloat32Tables<T>(
   model: tf.LayersModel,
   use: (model: tf.LayersModel) => Promise<T>,
 ): Promise<T> {
-  const isPacked = isBuilt(model) && model.weights.some((weight) => !isPlain(weight.read()));
+  const isPacked = isBuilt(model) && model.weights.some((weight) => !tableOf(weight.read()).isPlain);
   if (!isPacked) return use(model);
   const plain = convertedModel(model, 'float32');
   try {

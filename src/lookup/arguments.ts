@@ -1,6 +1,7 @@
 /** Checks of the arguments that the functions of this folder share. */
 import * as tf from '@tensorflow/tfjs';
-import { type BagOptions, isPlain } from '../backends/kernel_set.js';
+import type { BagOptions } from '../backends/kernel_set.js';
+import { knownTable, type Table, tableOf } from '../backends/table.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
 import { COMBINERS, OUT_OF_RANGE, type Combiner, type OutOfRange } from '../base/types.js';
@@ -20,9 +21,9 @@ export interface BagOptionsInput {
 const TABLE = 'a rank-2 float32 tensor or variable [rows, dim]';
 
 /** The same; also the weight of a layer whose rows are packed, which is looked up alone. */
-export function checkLookupTable(table: unknown, argument = 'table'): tf.Tensor2D {
-  const isPacked = table instanceof tf.Tensor && !isPlain(table as tf.Tensor);
-  return isPacked ? checkUsable(table as tf.Tensor2D, argument) : checkTable(table, argument);
+export function checkLookupTable(table: unknown, argument = 'table'): Table {
+  const isPacked = table instanceof tf.Tensor && knownTable(table as tf.Tensor)?.isPlain === false;
+  return tableOf(isPacked ? checkUsable(table as tf.Tensor2D, argument) : checkTable(table, argument));
 }
 
 export function checkTable(table: unknown, argument = 'table'): tf.Tensor2D {

@@ -1,5 +1,6 @@
 /** The kernel `EmbeddingBagGrad` as a function. */
 import * as tf from '@tensorflow/tfjs';
+import { tableOf } from '../backends/table.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
 import { INT32_MAX } from '../base/types.js';
@@ -53,7 +54,7 @@ export function embeddingBagGrad(
     const bags = readBagTensors(values, rowSplits, given.weights, checked.validate);
     const batch = bags.rowSplits.shape[0] - 1;
     const matrix = checkMatrix(gradient, batch, table?.shape[1] ?? null, 'gradient');
-    return rowGradients({ gradient: matrix, bags, options: checked }, rows, table);
+    return rowGradients({ gradient: matrix, bags, options: checked }, rows, table && tableOf(table));
   });
 }
 

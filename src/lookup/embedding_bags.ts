@@ -43,7 +43,7 @@ function checkOutput(output: unknown): 'list' | 'concat' {
 /** The first lookup with an id outside its table: kernels tell the id, and nothing of other lookups. */
 function strayLookup(lookups: readonly Lookup[]): number {
   return lookups.findIndex(({ table, bags, options }) => {
-    const isOutside = (id: number): boolean => id < 0 || id >= table.shape[0]!;
+    const isOutside = (id: number): boolean => id < 0 || id >= table.rows;
     return options.outOfRange === 'error' && bags.values.dataSync<'int32'>().some(isOutside);
   });
 }

@@ -4,95 +4,30 @@ import type { LookedUp, Lookup, LookupGradient, RowGradientTensors } from '../ba
 import { ArgumentTypeError, RuntimeError, described, ValueError } from '../base/errors.js';
 import { gradientOfMax, maxPooled, withoutMax } from './max_pooling.js';
 import { isTapeOn, withLazyGradient, refuseSecond, withoutTape } from '../tfjs/lazy_gradient.js';
-import { isPlain, IdOutOfRange } from '../backends/kernel_set.js';
+import { IdOutOfRange } from '../backends/kernel_set.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { currentBackend } from '../backends/registry.js';
 import { outOfRangeError } from '../ids/id_out_of_range.js';
 import { perProcess } from '../base/per_process.js';
-import type { OptimizerName } from '../rules/rules.js';
-import type { Settings, RowConstraint } from '../rules/optimizer_settings.js';
-
-/** Names of variables that tfjs does not know by name: slots of optimizers, tables of the TPU embedding API. */
-const given = (): WeakMap<tf.Variable, string> => perProcess('names of variables', () => new WeakMap());
-
-/** Notes what a variable without a name of its own is. */
-export function nameVariable(variable: tf.Variable, name: string): void {
-  given().set(variable, name);
-}
-
-/** Names that tfjs makes up, anew in each process, in the order in which variables are made. */
-export function isAnonymous(name: string): boolean {
-  return /^(\d+|variable(_\d+)?)$/.test(name);
-}
-
-/** The name that its layer, its optimizer or its maker gave to a variable; its shape where there is none. */
-export function variableText(variable: tf.Variable): string {
-  const name = tableSettings(variable)?.name ?? given().get(variable) ?? variable.name;
-  return isAnonymous(name) ? `without a name, of shape [${variable.shape.join(', ')}]` : name;
-}
-
-/** What steps a table: an `emb.train` optimizer. */
-export interface TableOptimizer {
-  /** Which update kernel it runs. */
-  readonly optimizerName: OptimizerName;
-  readonly settings: Readonly<Settings>;
-}
-
-interface TableSettings {
-  /** Stable name `<layer or table>/embeddings`: saved slots are found again by it. */
-  readonly name: string;
-  /** The table's own optimizer, which overrides the one of `compile`. */
-  readonly optimizer: TableOptimizer | null;
-  readonly constraint: RowConstraint | null;
-  /** Whether lookups must be recorded for a penalty on the touched rows. */
-  readonly regularized: boolean;
-  /** Seed of stochastic rounding, where rows are float16. */
-  readonly roundingSeed?: number;
-}
-
-/** What layers say of their tables. */
-const known = (): WeakMap<tf.Variable, TableSettings> => perProcess('table settings', () => new WeakMap());
-
-export function setTableSettings(table: tf.Variable, settings: TableSettings): void {
-  known().set(table, settings);
-}
-
-export function tableSettings(table: tf.Variable): TableSettings | undefined {
-  return known().get(table);
-}
-
-/** The tables of a stable name: models of one process may have one each. */
-export function tablesNamed(name: string): tf.Variable[] {
-  return Object.values(tf.engine().registeredVariables).filter((variable) => tableSettings(variable)?.name === name);
-}
-
-/** Refuses constraints that cannot be kept by looking at touched rows alone. */
-export function checkRowConstraint(settings: TableSettings | undefined): void {
-  if (settings?.constraint?.kind !== 'axis') return;
-  throw new ValueError(
-    'embeddingsConstraint',
-    'a constraint along axis 1 (the rows), such as maxNorm({axis: 1}), or nonNeg, under an emb.train optimizer',
-    'another axis',
-  );
-}
+import { type Table, tableOf, variableText } from '../backends/table.js';
 
 /** One backward pass through one lookup: what an update kernel needs. All tensors are kept and owned by the queue. */
 export interface QueuedGradient extends LookupGradient {
-  readonly table: tf.Variable;
+  readonly table: Table;
 }
 
 export interface LookupScope {
   /** Scalar variable that stands for all managed tables on the tape. */
   readonly anchor: tf.Variable;
   /** Whether the optimizer that opened the scope will step this table by rows. */
-  manages(table: tf.Variable): boolean;
+  manages(table: Table): boolean;
   /** Called in the forward pass with the ids that a lookup of a regularized table touches, once per lookup. */
-  touch(table: tf.Variable, values: tf.Tensor1D): void;
+  touch(table: Table, values: tf.Tensor1D): void;
   /**
    * The ids of the lookups so far in this pass, which stay the scope's; null when they were asked for before. A penalty
    * on touched rows is counted once per step, however many layers use the table.
    */
-  takeTouched(table: tf.Variable): readonly tf.Tensor1D[] | null;
+  takeTouched(table: Table): readonly tf.Tensor1D[] | null;
   /** Whether gradients are taken for the optimizer itself now, and not by other code within its pass. */
   readonly isDifferentiating: boolean;
   /** Called in the backward pass. */
@@ -144,7 +79,7 @@ export function lookAhead(lookups: readonly Lookup[]): void {
 }
 
 /** The gradient of a lookup as that of single rows where the combiner is `max`, for which the table is read. */
-export function gradientWithoutMax(of: LookupGradient, table: tf.Tensor2D | null): LookupGradient {
+export function gradientWithoutMax(of: LookupGradient, table: Table | null): LookupGradient {
   if (of.options.combiner !== 'max') return of;
   if (table === null) throw new ArgumentTypeError('table', `the table, because the combiner is 'max'`, undefined);
   const single = withoutMax({ ...of, table });
@@ -153,7 +88,7 @@ export function gradientWithoutMax(of: LookupGradient, table: tf.Tensor2D | null
 }
 
 /** What one lookup adds to the gradient of a table with so many rows; `table` is read for `maxNorm` and `max`. */
-export function rowGradients(given: LookupGradient, rows: number, table: tf.Tensor2D | null): RowGradientTensors {
+export function rowGradients(given: LookupGradient, rows: number, table: Table | null): RowGradientTensors {
   const of = gradientWithoutMax(given, table);
   return withPublicErrors(
     () => currentBackend().gradient.byRow(of, rows, table),
@@ -162,10 +97,10 @@ export function rowGradients(given: LookupGradient, rows: number, table: tf.Tens
 }
 
 /** The gradient of a lookup with respect to its weights, [nnz], which has none of its own. */
-function weightsGradient(table: tf.Tensor2D, of: LookupGradient): tf.Tensor1D {
+function weightsGradient(table: Table, of: LookupGradient): tf.Tensor1D {
   const refuse = (): never => refuseSecond('the gradient of a lookup with respect to its weights');
   return withLazyGradient(
-    { table, gradient: of.gradient, weights: of.bags.weights! },
+    { table: table.tensor, gradient: of.gradient, weights: of.bags.weights! },
     () => withPublicErrors(() => currentBackend().gradient.byWeight(table, of), table),
     () => ({ table: refuse, gradient: refuse, weights: refuse }),
   ) as tf.Tensor1D;
@@ -181,14 +116,14 @@ function asBags([values, rowSplits, weights]: tf.Tensor[]): BagTensors {
 }
 
 /** The name of a table, unless tfjs made it up. */
-function nameOf(table: tf.Tensor | null | undefined): string | null {
-  if (!(table instanceof tf.Variable)) return null;
-  const name = tableSettings(table)?.name ?? table.name;
+function nameOf(table: Table | null | undefined): string | null {
+  if (!(table?.tensor instanceof tf.Variable)) return null;
+  const name = table.settings?.name ?? table.variable.name;
   return /^\d+$/.test(name) ? null : `table ${name}`;
 }
 
 /** Runs `run`; an id outside the table becomes a ValueError that names id, position, the table and its rows. */
-export function withPublicErrors<T>(run: () => T, table?: tf.Tensor | null): T {
+export function withPublicErrors<T>(run: () => T, table?: Table | null): T {
   try {
     return run();
   } catch (error) {
@@ -214,8 +149,8 @@ export function withPublicErrors<T>(run: () => T, table?: tf.Tensor | null): T {
 
 /** Puts a lookup that has run on the tape, with a gradient of the table's shape, as stock optimizers need it. */
 function withDenseGradient({ table, bags, options }: Lookup, { pooled }: LookedUp): tf.Tensor2D {
-  const matrix = table as tf.Tensor2D;
-  if (!isPlain(table)) return withGradientOfWeights({ table, bags, options }, pooled);
+  const matrix = table.tensor;
+  if (!table.isPlain) return withGradientOfWeights({ table, bags, options }, pooled);
   return withLazyGradient(
     bags.weights === null ? { table: matrix } : { table: matrix, weights: bags.weights },
     (save) => {
@@ -226,7 +161,7 @@ function withDenseGradient({ table, bags, options }: Lookup, { pooled }: LookedU
       const ofLookup = { gradient: dy as tf.Tensor2D, bags: asBags(rest), options };
       return {
         table: () => denseTableGradient(saved as tf.Tensor2D, ofLookup),
-        weights: () => weightsGradient(saved as tf.Tensor2D, ofLookup),
+        weights: () => weightsGradient(tableOf(saved!), ofLookup),
       };
     },
   ) as tf.Tensor2D;
@@ -237,24 +172,23 @@ function withDenseGradient({ table, bags, options }: Lookup, { pooled }: LookedU
  * is to be trained throws and says what trains it.
  */
 function withGradientOfWeights({ table, bags, options }: Lookup, pooled: tf.Tensor2D): tf.Tensor2D {
-  const isTrained = table instanceof tf.Variable && table.trainable;
+  const isTrained = table.tensor instanceof tf.Variable && table.variable.trainable;
   if (bags.weights === null && !isTrained) return pooled;
   return withLazyGradient(
-    { ...(isTrained ? { table } : {}), ...(bags.weights && { weights: bags.weights }) },
+    { ...(isTrained ? { table: table.tensor } : {}), ...(bags.weights && { weights: bags.weights }) },
     (save) => {
       save(present(bags));
       return pooled;
     },
     (dy, saved) => ({
-      table: () => refusePackedGradient(table as tf.Variable),
-      weights: () =>
-        weightsGradient(table as tf.Tensor2D, { gradient: dy as tf.Tensor2D, bags: asBags(saved), options }),
+      table: () => refusePackedGradient(table),
+      weights: () => weightsGradient(table, { gradient: dy as tf.Tensor2D, bags: asBags(saved), options }),
     }),
   ) as tf.Tensor2D;
 }
 
-function refusePackedGradient(table: tf.Variable): never {
-  const name = tableSettings(table)?.name ?? table.name;
+function refusePackedGradient(table: Table): never {
+  const name = table.settings?.name ?? table.variable.name;
   const expected = `an emb.train optimizer, because table ${name} has storage 'float16'`;
   throw new ValueError('optimizer', expected, described('a stock optimizer, or tf.variableGrads'));
 }
@@ -270,7 +204,7 @@ function denseTableGradient(table: tf.Tensor2D, { gradient, bags, options }: Loo
   return withLazyGradient(
     { gradient, ...others },
     (save) => {
-      const rows = rowGradients({ gradient, bags, options }, table.shape[0], table);
+      const rows = rowGradients({ gradient, bags, options }, table.shape[0], tableOf(table));
       save(present(bags));
       if (rows.uniqueIds.size === 0) return tf.zerosLike(table);
       return tf.scatterND(rows.uniqueIds.expandDims(1) as tf.Tensor2D, rows.rowGradients, table.shape);
@@ -278,7 +212,7 @@ function denseTableGradient(table: tf.Tensor2D, { gradient, bags, options }: Loo
     (dy, saved) => ({
       gradient: () => {
         if (!isLinear) return refuse();
-        const lookup = { table: dy as tf.Tensor2D, bags: asBags(saved), options };
+        const lookup = { table: tableOf(dy as tf.Tensor2D), bags: asBags(saved), options };
         return withDenseGradient(lookup, runLookups([lookup])[0]!);
       },
       weights: refuse,
@@ -290,12 +224,11 @@ function denseTableGradient(table: tf.Tensor2D, { gradient, bags, options }: Loo
 /** Returns the pooled rows [batch, dim] of each lookup; arguments were checked. Call inside a tidy. */
 export function lookUp(lookups: readonly Lookup[]): tf.Tensor2D[] {
   const managed = lookups.filter(({ table }) => scopeOf(table) !== null);
-  for (const { table } of managed) checkRowConstraint(tableSettings(table as tf.Variable));
+  for (const { table } of managed) table.checkConstraint();
   const found = lookUpUnrecorded(lookups);
   // Noted when nothing is wrong with the ids: the caller may ask again, without some of them.
   for (const { table, bags } of managed) {
-    if (tableSettings(table as tf.Variable)?.regularized !== true) continue;
-    scopeOf(table)!.touch(table as tf.Variable, bags.values);
+    if (table.settings?.regularized === true) scopeOf(table)!.touch(table, bags.values);
   }
   return found;
 }
@@ -320,9 +253,9 @@ function onTape(lookup: Lookup, found: LookedUp): tf.Tensor2D {
 }
 
 /** The scope of the optimizer that steps this table by rows; null where there is none. */
-function scopeOf(table: tf.Tensor2D | tf.Variable): LookupScope | null {
+function scopeOf(table: Table): LookupScope | null {
   const scope = lookupScope();
-  return scope !== null && table instanceof tf.Variable && scope.manages(table) ? scope : null;
+  return scope !== null && table.tensor instanceof tf.Variable && scope.manages(table) ? scope : null;
 }
 
 /**
@@ -344,27 +277,27 @@ function withRowGradient(
     // What the backward pass needs comes through `saved`: tensors local to a layer's call are disposed by then.
     (dy, saved) => ({
       anchor: () => {
-        const receiver = receivingScope(table as tf.Variable);
+        const receiver = receivingScope(table);
         const [gradient, ...kept] = [dy, ...saved].map((tensor) => tf.keep(tensor.clone()));
         const ofLookup = { gradient: gradient as tf.Tensor2D, bags: asBags(kept), options, handle };
-        receiver.push({ table: table as tf.Variable, ...ofLookup });
+        receiver.push({ table, ...ofLookup });
         return tf.scalar(0);
       },
       weights: () => {
         const ofLookup = { gradient: dy as tf.Tensor2D, bags: asBags(saved), options };
-        return weightsGradient(table as tf.Tensor2D, ofLookup);
+        return weightsGradient(table, ofLookup);
       },
     }),
   ) as tf.Tensor2D;
 }
 
 /** What takes gradients now: not the optimizer of the lookup where one pass runs within another. */
-export function receivingScope(table: tf.Variable): LookupScope {
+export function receivingScope(table: Table): LookupScope {
   const scope = lookupScope();
   if (scope?.isDifferentiating === true) return scope;
   throw new RuntimeError(
     'gradient',
-    `computeGradients of an emb.train optimizer within the step that looks up the table ${variableText(table)}`,
+    `computeGradients of an emb.train optimizer within the step that looks up the table ${variableText(table.variable)}`,
     described('tf.variableGrads or a stock optimizer'),
   );
 }

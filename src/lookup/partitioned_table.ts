@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../backends/kernel_set.js';
+import { tableOf } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkTable } from './arguments.js';
 import { withPublicErrors, lookUp } from './lookup.js';
@@ -59,7 +60,7 @@ export function lookUpPartitions(
   bags: BagTensors,
   options: BagOptions,
 ): tf.Tensor2D {
-  if (partitions.length === 1) return lookUp([{ table: partitions[0]!, bags, options }])[0]!;
+  if (partitions.length === 1) return lookUp([{ table: tableOf(partitions[0]!), bags, options }])[0]!;
   const sizes = partitions.map((partition) => partition.shape[0]);
   const rows = sizes.reduce((sum, size) => sum + size, 0);
   if (strategy === 'mod') checkModSizes(sizes, rows);
@@ -69,7 +70,7 @@ export function lookUpPartitions(
   const single = withoutMax({ bags, options });
   const lookups = partitions.map((table, i) => {
     const ownBags = { ...single.bags, values: tf.tensor1d(locals[i]!, 'int32') };
-    return { table, bags: ownBags, options: { ...single.options, outOfRange: 'zero' as const } };
+    return { table: tableOf(table), bags: ownBags, options: { ...single.options, outOfRange: 'zero' as const } };
   });
   const found = tf.addN(lookUp(lookups));
   return options.combiner === 'max' ? maxPooled(found, bags.rowSplits) : found;

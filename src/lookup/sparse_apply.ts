@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../rules/hyper.js';
 import { currentBackend } from '../backends/registry.js';
+import { tableOf } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
 import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from '../rules/optimizer_settings.js';
@@ -69,11 +70,11 @@ export function sparseApply(name: OptimizerName, args: SparseApplyArgs): void {
   tf.tidy(() => {
     const bags = readBagTensors(given.values!, given.rowSplits!, given.weights, options.validate);
     const gradient = checkMatrix(given.gradient, bags.rowSplits.shape[0] - 1, dim, 'gradient');
-    const matrix = table as unknown as tf.Tensor2D;
+    const stepped = tableOf(table);
     withPublicErrors(() => {
-      const entries = [gradientWithoutMax({ gradient, bags, options }, matrix)];
-      currentBackend().step([{ optimizer, table, slots, entries, dense: null, hyper }]);
-    }, table);
+      const entries = [gradientWithoutMax({ gradient, bags, options }, stepped)];
+      currentBackend().step([{ optimizer, table: stepped, slots, entries, dense: null, hyper }]);
+    }, stepped);
   });
 }
 

@@ -4,7 +4,7 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/
 import { DEFAULTS } from '../rules/fields.js';
 import { RULES, updateOf, type OptimizerName } from '../rules/rules.js';
 import type { NamedTensor } from '../base/types.js';
-import { grow, hadRows, withRowsOf } from '../backends/grown_variable.js';
+import { grow, withRowsOf } from '../backends/grown_variable.js';
 import { refuseRecording, live } from '../backends/recordings.js';
 import { denseHyper, type Settings } from '../rules/optimizer_settings.js';
 import { RuleOptimizer } from './rule_optimizer.js';
@@ -21,7 +21,7 @@ import {
   type StockStep,
   withEpsilon,
 } from '../tfjs/stock_optimizer_state.js';
-import { isAnonymous, tableSettings } from '../lookup/lookup.js';
+import { isAnonymous, knownTable } from '../backends/table.js';
 import { currentBackend } from '../backends/registry.js';
 import { DENSE_HYPER_FIELDS, type DenseHyper, type DenseOptimizerName } from '../backends/step_ops.js';
 import { bytesText } from '../base/units.js';
@@ -33,9 +33,9 @@ export function watchStockSteps(): void {
 }
 
 function checkStep({ variable, state, start }: StockStep): void {
-  const settings = tableSettings(variable);
-  if (settings === undefined) return;
-  const { name, optimizer } = settings;
+  const table = knownTable(variable);
+  if (!table?.settings) return;
+  const { name, optimizer } = table.settings;
   const { shape, size } = variable;
   if (optimizer !== null) {
     throw new ValueError(
@@ -53,7 +53,7 @@ function checkStep({ variable, state, start }: StockStep): void {
   // Stock optimizers are not told that a table has got more rows.
   for (const each of state()) {
     const before = each.shape[0]!;
-    if (!hadRows(variable, before)) continue;
+    if (!table.hadRows(before)) continue;
     const values = withRowsOf<tf.Tensor>(each, shape[0]! - before, start);
     grow([{ variable: each, values }]);
     values.dispose();

@@ -1,7 +1,8 @@
 /** A regularizer on the rows that a step touches. */
 import * as tf from '@tensorflow/tfjs';
 import { live } from '../backends/recordings.js';
-import { SINGLE_ROW, formOf } from '../backends/kernel_set.js';
+import { SINGLE_ROW } from '../backends/kernel_set.js';
+import type { Table } from '../backends/table.js';
 import type { Lookup } from '../backends/contract.js';
 import { currentBackend } from '../backends/registry.js';
 import type { StepOps } from '../backends/step_ops.js';
@@ -16,7 +17,7 @@ export interface Regularizer {
 
 /** A table and what is applied to its rows. */
 export interface Penalized {
-  readonly table: tf.Variable;
+  readonly table: Table;
   readonly regularizer: Regularizer;
 }
 
@@ -52,21 +53,19 @@ function distinctRows(lists: readonly tf.Tensor1D[], rows: number): Int32Array {
 }
 
 /** All numbers of a table; those of packed rows as a tensor of their own. */
-function numbersOf(table: tf.Variable): tf.Tensor {
-  const { codec, dim } = formOf(table);
-  if (codec.isPlain) return table;
-  return tf.tensor2d(codec.unpack(table.dataSync<'int32'>(), dim), [table.shape[0]!, dim], 'float32');
+function numbersOf({ codec, dim, shape, tensor }: Table): tf.Tensor {
+  return codec.isPlain ? tensor : tf.tensor2d(codec.unpack(tensor.dataSync<'int32'>(), dim), shape, 'float32');
 }
 
 /** The penalty by ops that do not show the ids to JavaScript. */
 function penaltyByOps(
   ops: StepOps,
   scope: LookupScope,
-  table: tf.Variable,
+  table: Table,
   regularizer: L1L2,
   lists: readonly tf.Tensor1D[],
 ): tf.Scalar {
-  const ids = ops.touchedRows(lists, table.shape[0]!);
+  const ids = ops.touchedRows(lists, table.rows);
   const factors = live(() => factorsOf(regularizer));
   return withLazyGradient(
     { anchor: scope.anchor },
@@ -113,11 +112,11 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
       }
       const stock = asL1L2(regularizer);
       const { ops } = currentBackend();
-      if (stock !== null && ops !== null && formOf(table).codec.training !== null) {
+      if (stock !== null && ops !== null && table.codec.training !== null) {
         penalties.set(each, penaltyByOps(ops, scope, table, stock, lists));
         continue;
       }
-      const ids = distinctRows(lists, table.shape[0]!);
+      const ids = distinctRows(lists, table.rows);
       if (ids.length === 0) {
         penalties.set(each, tf.scalar(0));
         continue;
@@ -133,6 +132,6 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
 }
 
 /** The penalty of one table. */
-export function touchedRowsPenalty(table: tf.Variable, regularizer: Regularizer): tf.Scalar {
+export function touchedRowsPenalty(table: Table, regularizer: Regularizer): tf.Scalar {
   return touchedRowsPenalties([{ table, regularizer }])[0]!;
 }

@@ -1,12 +1,18 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
-import { type Grown, hadRows, withRowsOf } from '../backends/grown_variable.js';
-import { numbersShape } from '../backends/kernel_set.js';
+import { withRowsOf } from '../backends/grown_variable.js';
 import { currentBackend } from '../backends/registry.js';
+import {
+  type Grown,
+  isAnonymous,
+  type SlotHolder,
+  type Table,
+  tableOf,
+  tablesNamed,
+  type TableOptimizer,
+} from '../backends/table.js';
 import { ValueError } from '../base/errors.js';
-import { perProcess } from '../base/per_process.js';
 import { SLOT_NAMES, slotShape, updateOf, type UpdateName } from '../rules/rules.js';
-import { isAnonymous, nameVariable, tableSettings, tablesNamed, type TableOptimizer } from '../lookup/lookup.js';
 import { checkNothingMissing } from './saved_state.js';
 import { keptValues } from '../lookup/kept_values.js';
 
@@ -34,37 +40,15 @@ function newSlot(table: tf.Variable, name: string, shape: readonly number[], sta
   }
 }
 
-/** What holds slots of tables. */
-export interface SlotHolder {
-  /** The slots of a table with as many more rows, which begin as those of a new table. */
-  withRows(table: tf.Variable, more: number): Grown[];
-  /** Frees the slots of a table, if there are any. */
-  free(table: tf.Variable): void;
-}
-
-/** Which optimizers hold slots of a table; weakly, because a table may outlive an optimizer. */
-const holders = (): WeakMap<tf.Variable, Set<WeakRef<SlotHolder>>> => perProcess('slot holders', () => new WeakMap());
-
-/** Frees what optimizers hold for a table that is gone: disposing a model is enough without its optimizer. */
-export function freeSlots(table: tf.Variable): void {
-  for (const holder of holders().get(table) ?? []) holder.deref()?.free(table);
-  holders().delete(table);
-}
-
-/** The slots of a table with as many more rows, in all optimizers. */
-export function slotsWithRows(table: tf.Variable, more: number): Grown[] {
-  return [...(holders().get(table) ?? [])].flatMap((holder) => holder.deref()?.withRows(table, more) ?? []);
-}
-
 /** What a slot begins with. */
 function startOf(slot: string, initialAccumulatorValue: number): number {
   return slot === 'accumulators' ? initialAccumulatorValue : 0;
 }
 
 /** Whether a loaded slot is one of a table of this shape, now or before the table got more rows. */
-function fits({ tensor }: SavedSlot, table: tf.Variable, [rows, ...row]: readonly number[]): boolean {
+function fits({ tensor }: SavedSlot, table: Table, [rows, ...row]: readonly number[]): boolean {
   const [saved, ...ofSaved] = tensor.shape;
-  return tf.util.arraysEqual(ofSaved, row) && (saved === rows || hadRows(table, saved!));
+  return tf.util.arraysEqual(ofSaved, row) && (saved === rows || table.hadRows(saved!));
 }
 
 /** Gives a loaded slot the rows that its table got since it was saved. */
@@ -80,11 +64,10 @@ function growPending(saved: SavedSlot, rows: number, start: number): void {
  * The table that slots of so many rows wait for, where it has got more: the only one of its name that was not stepped yet
  * and may be meant, as models of one process have tables of the same names. Null where it is as it was, or not sure.
  */
-function grownFrom(rows: number, tableName: string): tf.Variable | null {
-  const waiting = tablesNamed(tableName).filter((table) => !holders().has(table));
-  const grown = waiting.filter((table) => hadRows(table, rows));
-  const isSure =
-    waiting.every(({ shape }) => shape[0] !== rows) && new Set(grown.map(({ shape }) => shape[0])).size === 1;
+function grownFrom(rows: number, tableName: string): Table | null {
+  const waiting = tablesNamed(tableName).filter((table) => !table.isStepped);
+  const grown = waiting.filter((table) => table.hadRows(rows));
+  const isSure = waiting.every((table) => table.rows !== rows) && new Set(grown.map((table) => table.rows)).size === 1;
   return isSure ? grown[0]! : null;
 }
 
@@ -99,21 +82,21 @@ interface Held {
 
 export class SlotStore implements SlotHolder {
   readonly #self = new WeakRef<SlotHolder>(this);
-  readonly #slots = new Map<tf.Variable, Held>();
+  readonly #slots = new Map<Table, Held>();
   /** Loaded slots whose table has not been stepped yet. */
   readonly #pending: SavedSlot[] = [];
 
   /** Whether this table has been stepped by rows before. */
-  has(table: tf.Variable): boolean {
+  has(table: Table): boolean {
     return this.#slots.has(table);
   }
 
   /** The slots of a table: known ones, else loaded ones, else new ones. */
-  of(table: tf.Variable, name: UpdateName, initialValue: number): readonly tf.Variable[] {
+  of(table: Table, name: UpdateName, initialValue: number): readonly tf.Variable[] {
     const known = this.#slots.get(table);
     if (known !== undefined) return known.slots;
-    const tableName = tableSettings(table)?.name ?? table.name;
-    const shape = slotShape(name, numbersShape(table) as [number, number]);
+    const tableName = table.settings?.name ?? table.variable.name;
+    const shape = slotShape(name, table.shape);
     const slots: tf.Variable[] = [];
     const kinds = SLOT_NAMES[name].map((slot) => {
       return { slot, fullName: slotName(tableName, slot), start: startOf(slot, initialValue) };
@@ -130,8 +113,8 @@ export class SlotStore implements SlotHolder {
     try {
       kinds.forEach(({ fullName, start }, i) => {
         if (loaded[i] !== null) growPending(loaded[i]!, shape[0]!, start);
-        const made = newSlot(table, fullName, shape, loaded[i]?.tensor ?? start);
-        nameVariable(made, fullName);
+        const made = newSlot(table.variable, fullName, shape, loaded[i]?.tensor ?? start);
+        tableOf(made).givenName = fullName;
         slots.push(made);
       });
     } catch (error) {
@@ -144,7 +127,7 @@ export class SlotStore implements SlotHolder {
       saved.tensor.dispose();
     }
     this.#slots.set(table, { name: tableName, slots, starts: kinds.map(({ start }) => start) });
-    holders().set(table, (holders().get(table) ?? new Set()).add(this.#self));
+    table.heldBy(this.#self);
     return slots;
   }
 
@@ -153,7 +136,7 @@ export class SlotStore implements SlotHolder {
    * tfjs numbers them anew in each process.
    */
   #findPending(
-    table: tf.Variable,
+    table: Table,
     tableName: string,
     fullName: string,
     slot: string,
@@ -171,23 +154,23 @@ export class SlotStore implements SlotHolder {
     return this.#pending.find(isNumbered) ?? null;
   }
 
-  withRows(table: tf.Variable, more: number): Grown[] {
+  withRows(table: Table, more: number): Grown[] {
     const { slots = [], starts = [] } = this.#slots.get(table) ?? {};
     return slots.map((variable, i) => ({ variable, values: withRowsOf(variable, more, starts[i]!) }));
   }
 
   /** Frees the slots of tables that are gone without a layer that said so. */
   prune(): void {
-    for (const table of [...this.#slots.keys()]) if (table.isDisposed) this.free(table);
+    for (const table of [...this.#slots.keys()]) if (table.tensor.isDisposed) this.free(table);
   }
 
-  free(table: tf.Variable): void {
+  free(table: Table): void {
     tf.dispose([...(this.#slots.get(table)?.slots ?? [])]);
     this.#slots.delete(table);
   }
 
   /** All slots under stable names, those that still wait for their table included. */
-  save(optimizerOf: (table: tf.Variable) => TableOptimizer): SavedSlot[] {
+  save(optimizerOf: (table: Table) => TableOptimizer): SavedSlot[] {
     const saved: SavedSlot[] = [];
     for (const [table, { name, slots }] of this.#slots) {
       const names = SLOT_NAMES[updateOf(optimizerOf(table))];
@@ -198,7 +181,7 @@ export class SlotStore implements SlotHolder {
       const table = grownFrom(each.tensor.shape[0]!, each.name.slice(0, end));
       if (table === null) continue;
       const { initialAccumulatorValue } = optimizerOf(table).settings;
-      growPending(each, table.shape[0]!, startOf(each.name.slice(end + 1), initialAccumulatorValue));
+      growPending(each, table.rows, startOf(each.name.slice(end + 1), initialAccumulatorValue));
     }
     return [...saved, ...this.#pending];
   }

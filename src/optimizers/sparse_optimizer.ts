@@ -2,7 +2,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { packHyper, type Hyper } from '../rules/hyper.js';
 import { live, refuseRecording } from '../backends/recordings.js';
-import { formOf, numbersShape } from '../backends/kernel_set.js';
 import { roundingKey } from '../backends/rounding.js';
 import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
@@ -24,14 +23,8 @@ import {
   slicesOf,
   stepTables,
 } from './step_gradients.js';
-import {
-  lookupScope,
-  withLookupScope,
-  checkRowConstraint,
-  tablesNamed,
-  tableSettings,
-  type TableOptimizer,
-} from '../lookup/lookup.js';
+import { knownTable, type Table, tablesNamed, type TableOptimizer } from '../backends/table.js';
+import { lookupScope, withLookupScope } from '../lookup/lookup.js';
 import {
   checkLearningRate,
   fieldsOf,
@@ -92,7 +85,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   readonly #rates = new StepRates();
   #anchor: tf.Variable | null = null;
   /** Tables of the passes so far; a variable that only some pass has looked up may come back as a tensor. */
-  readonly #lookedUp = new WeakSet<tf.Variable>();
+  readonly #lookedUp = new WeakSet<Table>();
   #savedIterations: tf.Tensor | null = null;
   #stateVersion = 0;
   /** The names of state that a loaded model is to bring; null once it is there. */
@@ -175,7 +168,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       const { value, queue, gradients } = this.#differentiate(f, varList);
       try {
         const grads: GradientMap = {};
-        for (const [table, gradient] of gradients.tables) grads[table.name] = slicesOf(table, gradient);
+        for (const [table, gradient] of gradients.tables) grads[table.variable.name] = slicesOf(table, gradient);
         for (const { name, tensor } of gradients.dense) grads[name] = tensor;
         return { value, grads };
       } finally {
@@ -236,10 +229,9 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     const hypers = new StepHypers(step, rateOf);
     const updates = [...tables].map(([table, gradient]) => {
       const own = this.#optimizerOf(table);
-      const settings = tableSettings(table);
-      checkRowConstraint(settings);
+      table.checkConstraint();
       checkTraining(table);
-      const hyper = hypers.of(own, settings?.constraint ?? null, table);
+      const hyper = hypers.of(own, table.settings?.constraint ?? null, table);
       const optimizer = updateOf(own);
       const slots = this.#slots.of(table, optimizer, own.settings.initialAccumulatorValue);
       return { optimizer, table, slots, ...gradient, hyper };
@@ -263,13 +255,15 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   }
 
   /** What steps a table: its own optimizer, or this one. */
-  #optimizerOf(table: tf.Variable | undefined): TableOptimizer {
-    return (table && tableSettings(table)?.optimizer) ?? this;
+  #optimizerOf(table: Table | undefined): TableOptimizer {
+    return table?.settings?.optimizer ?? this;
   }
 
   /** A variable is stepped by rows once it was looked up through this package. */
   #isTable(variable: tf.Variable): boolean {
-    return this.#lookedUp.has(variable) || this.#slots.has(variable) || tableSettings(variable) !== undefined;
+    const table = knownTable(variable);
+    if (table === undefined) return false;
+    return this.#lookedUp.has(table) || this.#slots.has(table) || table.settings !== null;
   }
 
   /** tfjs does not ask for state where a file holds none. */
@@ -361,8 +355,8 @@ class StepHypers {
     private readonly rateOf: (own: TableOptimizer) => number,
   ) {}
 
-  of(own: TableOptimizer, constraint: RowConstraint | null, table: tf.Variable): Float32Array {
-    if (formOf(table).codec.training === 'rounded') return this.#ofRounded(own, constraint, table);
+  of(own: TableOptimizer, constraint: RowConstraint | null, table: Table): Float32Array {
+    if (table.codec.training === 'rounded') return this.#ofRounded(own, constraint, table);
     const known = this.#known.get(own) ?? new Map<RowConstraint | null, Float32Array>();
     this.#known.set(own, known);
     const hyper = known.get(constraint) ?? live(() => packHyper(this.#now(own, constraint)));
@@ -371,9 +365,9 @@ class StepHypers {
   }
 
   /** Each table is rounded by a key of its own. */
-  #ofRounded(own: TableOptimizer, constraint: RowConstraint | null, table: tf.Variable): Float32Array {
-    const [rows, dim] = numbersShape(table) as [number, number];
-    const seed = tableSettings(table)?.roundingSeed ?? 0;
+  #ofRounded(own: TableOptimizer, constraint: RowConstraint | null, table: Table): Float32Array {
+    const { rows, dim } = table;
+    const seed = table.settings?.roundingSeed ?? 0;
     return live(() =>
       packHyper({ ...this.#now(own, constraint), ...roundingKey({ seed, step: this.step(), rows, dim }) }),
     );

@@ -1,16 +1,8 @@
 /** The gradients of one step: those of tables, which are stepped by rows, and all others. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import { numbersShape, formOf } from '../backends/kernel_set.js';
-import {
-  isAnonymous,
-  variableText,
-  type LookupScope,
-  type QueuedGradient,
-  rowGradients,
-  withPublicErrors,
-  present,
-} from '../lookup/lookup.js';
+import { isAnonymous, knownTable, type Table, tableOf, variableText } from '../backends/table.js';
+import { type LookupScope, type QueuedGradient, rowGradients, withPublicErrors, present } from '../lookup/lookup.js';
 import { TRAINED_STORAGES } from '../codecs/codecs.js';
 import type { NamedTensor } from '../base/types.js';
 import { IndexedSlices, checkLive, sumOfSquares } from './indexed_slices.js';
@@ -24,8 +16,8 @@ import { learningRateAt, type Settings } from '../rules/optimizer_settings.js';
 /** The open channel of one `computeGradients`, and the entries that it collected. */
 export class GradientQueue implements LookupScope {
   readonly #entries: QueuedGradient[] = [];
-  readonly #touched = new Map<tf.Variable, tf.Tensor1D[]>();
-  readonly #taken = new Set<tf.Variable>();
+  readonly #touched = new Map<Table, tf.Tensor1D[]>();
+  readonly #taken = new Set<Table>();
   readonly #managed: ReadonlySet<tf.Variable> | null;
   readonly #depth = tf.engine().state.gradientDepth;
 
@@ -37,19 +29,19 @@ export class GradientQueue implements LookupScope {
     this.#managed = varList === null ? null : new Set(varList);
   }
 
-  manages(table: tf.Variable): boolean {
+  manages({ variable }: Table): boolean {
     // A table that was frozen after compile is still in the list: its own flag decides.
-    return table.trainable && (this.#managed === null || this.#managed.has(table));
+    return variable.trainable && (this.#managed === null || this.#managed.has(variable));
   }
 
-  touch(table: tf.Variable, values: tf.Tensor1D): void {
+  touch(table: Table, values: tf.Tensor1D): void {
     const known = this.#touched.get(table);
     const kept = tf.keep(values.clone());
     if (known === undefined) this.#touched.set(table, [kept]);
     else known.push(kept);
   }
 
-  takeTouched(table: tf.Variable): readonly tf.Tensor1D[] | null {
+  takeTouched(table: Table): readonly tf.Tensor1D[] | null {
     if (this.#taken.has(table)) return null;
     this.#taken.add(table);
     return this.#touched.get(table) ?? [];
@@ -66,8 +58,8 @@ export class GradientQueue implements LookupScope {
   }
 
   /** Entries by table, in the order in which tables came up. */
-  byTable(): Map<tf.Variable, QueuedGradient[]> {
-    const groups = new Map<tf.Variable, QueuedGradient[]>();
+  byTable(): Map<Table, QueuedGradient[]> {
+    const groups = new Map<Table, QueuedGradient[]>();
     for (const entry of this.#entries) {
       const group = groups.get(entry.table);
       if (group === undefined) groups.set(entry.table, [entry]);
@@ -223,10 +215,10 @@ export function readGradients(gradients: unknown): { name: string; gradient: Gra
 }
 
 /** Refuses to step rows where nothing steps them. */
-export function checkTraining(table: tf.Variable): void {
-  const { codec } = formOf(table);
+export function checkTraining(table: Table): void {
+  const { codec } = table;
   if (codec.isPlain) return;
-  const name = variableText(table);
+  const name = variableText(table.variable);
   if (codec.training === null) {
     const expected = `${TRAINED_STORAGES} for table ${name}, which is stepped`;
     throw new ValueError('storage', expected, codec.name, `Rows of ${codec.name} are looked up alone.`);
@@ -240,16 +232,15 @@ export function checkTraining(table: tf.Variable): void {
 type TableGradient = Pick<TableUpdate, 'entries' | 'dense'>;
 
 /** The sum over all uses of a table, by the rows that were touched. Call inside a tidy. */
-function rowsOf(table: tf.Variable, given: TableGradient): RowGradientTensors {
-  const matrix = table as unknown as tf.Tensor2D;
+function rowsOf(table: Table, given: TableGradient): RowGradientTensors {
   const one = united({ table, ...given }, currentBackend().gradient);
-  return rowGradients(one, matrix.shape[0], matrix);
+  return rowGradients(one, table.rows, table);
 }
 
 /** The gradient as IndexedSlices, as callers get it. Call inside a tidy. */
-export function slicesOf(table: tf.Variable, given: TableGradient): IndexedSlices {
+export function slicesOf(table: Table, given: TableGradient): IndexedSlices {
   const { uniqueIds, rowGradients: values } = rowsOf(table, given);
-  return new IndexedSlices({ indices: uniqueIds, values, denseShape: numbersShape(table) as [number, number] });
+  return new IndexedSlices({ indices: uniqueIds, values, denseShape: table.shape });
 }
 
 /** Converts IndexedSlices to a table gradient. Call inside a tidy. */
@@ -263,27 +254,28 @@ export function stepTables(updates: readonly TableUpdate[]): void {
 }
 
 export interface StepGradients {
-  readonly tables: ReadonlyMap<tf.Variable, TableGradient>;
+  readonly tables: ReadonlyMap<Table, TableGradient>;
   readonly dense: readonly NamedTensor[];
 }
 
 /** `entries`: what came through lookups. Call inside a tidy. */
 export function sortGradients(
   found: readonly { name: string; gradient: Gradient }[],
-  entries: ReadonlyMap<tf.Variable, TableGradient['entries']>,
+  entries: ReadonlyMap<Table, TableGradient['entries']>,
   isTable: (variable: tf.Variable) => boolean,
 ): StepGradients {
-  const tables = new Map<tf.Variable, TableGradient>();
+  const tables = new Map<Table, TableGradient>();
   for (const [table, ofLookups] of entries) tables.set(table, { entries: ofLookups, dense: null });
   const dense: NamedTensor[] = [];
   for (const { name, gradient } of found) {
     const variable = variableOf(name);
     if (gradient instanceof IndexedSlices) {
       checkFits(name, variable, gradient.denseShape);
-      tables.set(variable, ofSlices(gradient));
+      tables.set(tableOf(variable), ofSlices(gradient));
     } else if (isTable(variable)) {
       checkTensor(name, variable, gradient);
-      tables.set(variable, { entries: entries.get(variable) ?? [], dense: gradient as tf.Tensor2D });
+      const table = tableOf(variable);
+      tables.set(table, { entries: entries.get(table) ?? [], dense: gradient as tf.Tensor2D });
     } else {
       checkTensor(name, variable, gradient);
       dense.push({ name, tensor: gradient });
@@ -299,7 +291,7 @@ function variableOf(name: string): tf.Variable {
 }
 
 function checkFits(name: string, variable: tf.Variable, shape: readonly number[]): void {
-  const own = numbersShape(variable);
+  const own = knownTable(variable)?.isPlain === false ? tableOf(variable).shape : variable.shape;
   if (tf.util.arraysEqual(own, shape as number[])) return;
   const argument = `grads[${JSON.stringify(name)}]`;
   const expected = `a gradient of shape [${own.join(', ')}]`;
@@ -323,18 +315,14 @@ export function clipStep({ tables, dense }: StepGradients, most: number): StepGr
   const list = [...tables].map(([table, gradient]) => ({ table, ...rowsOf(table, gradient) }));
   const tensors = dense.map(({ tensor }) => tensor);
   const { scale } = scaleOf([...list.map(({ rowGradients }) => rowGradients), ...tensors], most);
-  const clipped = list.map(({ table, uniqueIds, rowGradients }): [tf.Variable, TableGradient] => {
+  const clipped = list.map(({ table, uniqueIds, rowGradients }): [Table, TableGradient] => {
     return [table, { entries: [ofRows(uniqueIds, rowGradients.mul(scale))], dense: null }];
   });
   return { tables: new Map(clipped), dense: dense.map(({ name, tensor }) => ({ name, tensor: tensor.mul(scale) })) };
 }
 
 /** The same for the tables that are chosen, by themselves. Call inside a tidy. */
-export function clipTables(
-  gradients: StepGradients,
-  most: number,
-  isChosen: (table: tf.Variable) => boolean,
-): StepGradients {
+export function clipTables(gradients: StepGradients, most: number, isChosen: (table: Table) => boolean): StepGradients {
   const chosen = new Map([...gradients.tables].filter(([table]) => isChosen(table)));
   const { tables } = clipStep({ tables: chosen, dense: [] }, most);
   return { ...gradients, tables: new Map([...gradients.tables, ...tables]) };

@@ -14,7 +14,7 @@ import {
 } from '../layers/float_inputs.js';
 import type { AnyTensors, Kwargs } from '../layers/layer_calls.js';
 import { onlyShape, onlyTensor } from '../layers/preprocessing/encoded_ids.js';
-import { floatsOf, sizeOf, tableOf, type RankedTable } from './ranked_table.js';
+import { floatsOf, readRankedTable, type RankedTable } from './ranked_table.js';
 import { topK } from './top_k.js';
 
 export interface BruteForceRetrievalArgs extends FloatLayerArgs {
@@ -47,8 +47,8 @@ function readRows(candidates: unknown): { rows: Float32Array; numCandidates: num
   const expected = 'a table, or nested arrays of numbers [candidates, dim]';
   if (candidates === undefined || candidates === null) throw new ArgumentTypeError('candidates', expected, candidates);
   if (!Array.isArray(candidates)) {
-    const table = tableOf(candidates, 'candidates');
-    const { rows: numCandidates, dim } = sizeOf(table);
+    const table = readRankedTable(candidates, 'candidates');
+    const { rows: numCandidates, dim } = table;
     return { rows: floatsOf(table), numCandidates, dim };
   }
   const lists = candidates as unknown[];

@@ -4,12 +4,13 @@ import { newFloats, type HostBags } from '../backends/kernel_set.js';
 import { rowsIn, type FoldInJob } from '../backends/ranking.js';
 import { floatRows } from '../backends/ranking.js';
 import { currentBackend } from '../backends/registry.js';
+import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { checkMatrix } from '../lookup/arguments.js';
 import { parseIds, type IdsInput, type WeightsInput } from '../ids/parse_ids.js';
-import { kernelsInUse, sizeOf, tableOf, visitRows, type RankedTable } from './ranked_table.js';
+import { kernelsInUse, readRankedTable, visitRows, type RankedTable } from './ranked_table.js';
 
 export interface FoldInArgs {
   /** The rows that each user knows, in any form of ids: rows of ids for a batch, a vector for one user. */
@@ -43,8 +44,8 @@ export interface FoldInArgs {
 export function foldIn(table: RankedTable, args: FoldInArgs): tf.Tensor {
   const fields = ['ids', 'weights', 'regularization', 'unobservedWeight', 'gram'] as const;
   const { ids, weights, regularization, unobservedWeight, gram: given } = readOptions<FoldInArgs>(args, fields, 'args');
-  const rowsOf = tableOf(table);
-  const { dim } = sizeOf(rowsOf);
+  const rowsOf = readRankedTable(table);
+  const { dim } = rowsOf;
   const { bags, isBatch } = readBags(ids!, weights);
   const diagonal = readNumber(regularization, 'regularization', 'a positive number', (x) => x > 0);
   const ofAll = readNumber(unobservedWeight ?? 0, 'unobservedWeight', 'a number of at least 0', (x) => x >= 0);
@@ -57,18 +58,18 @@ export function foldIn(table: RankedTable, args: FoldInArgs): tf.Tensor {
 }
 
 /** Runs the kernel where the table lies; elsewhere on the rows that the users know, which are looked up first. */
-function solveFor(table: tf.Tensor2D, job: Omit<FoldInJob, 'table'>): void {
+function solveFor(table: Table, job: Omit<FoldInJob, 'table'>): void {
   const { values } = job.bags;
-  const { rows } = sizeOf(table);
+  const { rows } = table;
   const bad = values.findIndex((id) => id < 0 || id >= rows);
   if (bad >= 0) {
     throw new ValueError('ids', `ids from 0 to ${rows - 1}`, described(`${values[bad]} at position ${bad}`));
   }
-  const inPlace = currentBackend().tables.view(table);
+  const inPlace = currentBackend().tables.view(table.tensor);
   if (inPlace !== null) return (inPlace.kernels ?? kernelsInUse()).foldIn({ ...job, table: inPlace.rows });
   const unique = Int32Array.from(new Set(values)).sort();
   const places = new Map(Array.from(unique, (id, place) => [id, place]));
-  const numbers = tf.tidy(() => tf.gather(table, unique).dataSync()) as Float32Array | Int32Array;
+  const numbers = tf.tidy(() => tf.gather(table.tensor, unique).dataSync()) as Float32Array | Int32Array;
   const known = rowsIn(table, numbers);
   kernelsInUse().foldIn({ ...job, table: known, bags: { ...job.bags, values: values.map((id) => places.get(id)!) } });
 }
@@ -84,8 +85,8 @@ function readGram(value: unknown, dim: number, weight: number): Float32Array | n
 }
 
 /** `weight` V^T V. */
-function gramOf(table: tf.Tensor2D, weight: number): Float32Array {
-  const { dim } = sizeOf(table);
+function gramOf(table: Table, weight: number): Float32Array {
+  const { dim } = table;
   const sums = new Float64Array(dim * dim);
   visitRows(table, (block) => {
     for (const { firstRow, rows } of rowBlocks({ rows: block.rows, columns: dim })) {

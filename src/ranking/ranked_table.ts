@@ -1,9 +1,10 @@
 /** Tables as functions of ranking read them: whatever holds them, where they lie, a few rows at a time elsewhere. */
 import * as tf from '@tensorflow/tfjs';
-import { newFloats, numbersShape, type HostTable } from '../backends/kernel_set.js';
+import { newFloats, type HostTable } from '../backends/kernel_set.js';
 import { offers } from '../backends/model_kernels.js';
 import { floatRows, rowsIn, type RankingKernels } from '../backends/ranking.js';
 import { currentBackend, kernelSet } from '../backends/registry.js';
+import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { checkLookupTable } from '../lookup/arguments.js';
@@ -15,8 +16,8 @@ export type RankedTable = tf.Tensor | tf.LayerVariable | EmbeddingTable | { getW
 
 const TABLE = 'a rank-2 float32 tensor or variable [rows, dim], or a layer or table that holds one';
 
-/** The variable or tensor of a table, whose rows may be packed. */
-export function tableOf(value: unknown, argument = 'table'): tf.Tensor2D {
+/** What ranks as a table, whose rows may be packed. */
+export function readRankedTable(value: unknown, argument = 'table'): Table {
   if (value instanceof EmbeddingTable) return checkLookupTable(value.variable, argument);
   if (value instanceof tf.Tensor || value === null || typeof value !== 'object') {
     return checkLookupTable(value, argument);
@@ -30,12 +31,6 @@ export function tableOf(value: unknown, argument = 'table'): tf.Tensor2D {
   return checkLookupTable(holder.read(), argument);
 }
 
-/** Rows and columns of a table. */
-export function sizeOf(table: tf.Tensor): { readonly rows: number; readonly dim: number } {
-  const [rows, dim] = numbersShape(table) as [number, number];
-  return { rows, dim };
-}
-
 /** What ranks on typed arrays now. */
 export function kernelsInUse(): RankingKernels {
   const set = kernelSet();
@@ -45,16 +40,16 @@ export function kernelsInUse(): RankingKernels {
 type Visit = (rows: HostTable, firstRow: number, kernels: RankingKernels) => void;
 
 /** Shows all rows: at once where they lie, else block after block, so that no copy of a large table lies in memory. */
-export function visitRows(table: tf.Tensor2D, visit: Visit): void {
+export function visitRows(table: Table, visit: Visit): void {
+  const { tensor } = table;
   const { tables } = currentBackend();
-  const inPlace = tables.view(table);
+  const inPlace = tables.view(tensor);
   if (inPlace !== null) return visit(inPlace.rows, 0, inPlace.kernels ?? kernelsInUse());
-  const columns = table.shape[1];
-  const own = table.dtype === 'float32';
-  for (const { firstRow, rows } of rowBlocks({ rows: table.shape[0], columns })) {
-    const values = own ? new Float32Array(rows * columns) : null;
-    const isRead = values !== null && tables.read(table, firstRow, values);
-    visit(rowsIn(table, isRead ? values : sliceOf(table, firstRow, rows)), firstRow, kernelsInUse());
+  const [, columns] = tensor.shape;
+  for (const { firstRow, rows } of rowBlocks({ rows: table.rows, columns })) {
+    const values = table.isPlain ? new Float32Array(rows * columns) : null;
+    const isRead = values !== null && tables.read(tensor, firstRow, values);
+    visit(rowsIn(table, isRead ? values : sliceOf(tensor, firstRow, rows)), firstRow, kernelsInUse());
   }
 }
 
@@ -68,9 +63,8 @@ function sliceOf(table: tf.Tensor2D, firstRow: number, rows: number): Float32Arr
 }
 
 /** All rows as float32, row-major. */
-export function floatsOf(table: tf.Tensor2D): Float32Array {
-  const { rows, dim } = sizeOf(table);
-  const all = newFloats('table', 'a copy of the rows', [rows, dim]);
-  visitRows(table, (block, firstRow) => all.set(floatRows(block, 0, block.rows), firstRow * dim));
+export function floatsOf(table: Table): Float32Array {
+  const all = newFloats('table', 'a copy of the rows', table.shape);
+  visitRows(table, (block, firstRow) => all.set(floatRows(block, 0, block.rows), firstRow * table.dim));
   return all;
 }

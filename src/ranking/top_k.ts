@@ -2,12 +2,13 @@
 import * as tf from '@tensorflow/tfjs';
 import { newFloats } from '../backends/kernel_set.js';
 import type { IdLists } from '../backends/ranking.js';
+import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { INT32_MAX } from '../base/types.js';
 import { readOptions } from '../base/options.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkMatrix } from '../lookup/arguments.js';
-import { sizeOf, tableOf, visitRows, type RankedTable } from './ranked_table.js';
+import { readRankedTable, visitRows, type RankedTable } from './ranked_table.js';
 
 export interface RerankArgs {
   /** The exact rows, of the same shape as the table that is scanned. */
@@ -56,8 +57,8 @@ export interface TopK {
  */
 export function topK(queries: tf.Tensor2D, table: RankedTable, k: number, options: TopKOptions = {}): TopK {
   const { exclude, only, rerank } = readOptions<TopKOptions>(options, ['exclude', 'only', 'rerank']);
-  const scanned = tableOf(table);
-  const { rows, dim } = sizeOf(scanned);
+  const scanned = readRankedTable(table);
+  const { rows, dim } = scanned;
   const places = readCount(k, 'k', 1);
   const count = checkMatrix(queries, (queries as tf.Tensor | undefined)?.shape?.[0] ?? 0, dim, 'queries').shape[0];
   if (count * places > MOST_PLACES) {
@@ -71,7 +72,7 @@ export function topK(queries: tf.Tensor2D, table: RankedTable, k: number, option
     exclude: idLists(exclude, 'exclude', count, rows),
     only: idLists(only, 'only', count, rows),
   };
-  const exact = (rerank ?? null) === null ? null : readRerank(rerank, places, scanned.shape[0], dim);
+  const exact = (rerank ?? null) === null ? null : readRerank(rerank, places, rows, dim);
   const numbers = queries.dataSync() as Float32Array;
   // There are no more than all rows.
   const [there, candidates] = [Math.min(places, rows), Math.min(exact?.candidates ?? places, rows)];
@@ -119,7 +120,7 @@ interface Lists {
   readonly only: IdLists | null;
 }
 
-function scan(table: tf.Tensor2D, queries: Float32Array, count: number, k: number, lists: Lists): Found {
+function scan(table: Table, queries: Float32Array, count: number, k: number, lists: Lists): Found {
   const found = emptyPlaces(count, k);
   const { values, indices } = found;
   if (count > 0 && k > 0) {
@@ -142,16 +143,12 @@ function candidatesOf({ k, indices }: Found, count: number): IdLists {
   return { values: values.slice(0, rowSplits[count]), rowSplits };
 }
 
-function readRerank(value: unknown, k: number, rows: number, dim: number): { table: tf.Tensor2D; candidates: number } {
+function readRerank(value: unknown, k: number, rows: number, dim: number): { table: Table; candidates: number } {
   const read = readOptions<RerankArgs>(value, ['table', 'candidates'], 'rerank');
-  const table = tableOf(read.table, 'rerank.table');
-  const size = sizeOf(table);
-  if (size.rows !== rows || size.dim !== dim) {
-    throw new ValueError(
-      'rerank.table',
-      `a table of shape [${rows}, ${dim}]`,
-      described(`[${size.rows}, ${size.dim}]`),
-    );
+  const table = readRankedTable(read.table, 'rerank.table');
+  if (table.rows !== rows || table.dim !== dim) {
+    const received = described(`[${table.shape.join(', ')}]`);
+    throw new ValueError('rerank.table', `a table of shape [${rows}, ${dim}]`, received);
   }
   const candidates = read.candidates ?? Math.min(4 * k, INT32_MAX);
   return { table, candidates: readCount(candidates, 'rerank.candidates', k) };

@@ -1,19 +1,18 @@
 /** A table of embeddings that one layer owns or several layers share. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../base/per_process.js';
-import { grow, type Grown } from '../backends/grown_variable.js';
-import { isTooLarge, setForm, type TableForm } from '../backends/kernel_set.js';
+import { grow } from '../backends/grown_variable.js';
+import { isTooLarge } from '../backends/kernel_set.js';
 import { isRecording } from '../backends/recordings.js';
 import { currentBackend } from '../backends/registry.js';
+import { type Grown, type Table, type TableForm, tableOf } from '../backends/table.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
 import type { Codec, Storage } from '../codecs/codec.js';
 import { codecOf } from '../codecs/codecs.js';
 import { refusePositional } from '../base/positional.js';
 import { readOptions } from '../base/options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { freeSlots, slotsWithRows } from '../optimizers/slots.js';
 import { keptValues } from '../lookup/kept_values.js';
-import { setTableSettings } from '../lookup/lookup.js';
 import { afterWrites, decideTrainable } from '../tfjs/layer_weights.js';
 import { watchStockSteps } from '../optimizers/dense_part.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
@@ -164,6 +163,15 @@ export class EmbeddingTable {
   }
 
   /**
+   * The same, as lookups and steps take it.
+   *
+   * @internal
+   */
+  get table(): Table | null {
+    return this.#weight === null ? null : tableOf(this.#weight.read());
+  }
+
+  /**
    * What its rows are.
    *
    * @internal
@@ -264,9 +272,9 @@ export class EmbeddingTable {
    */
   extend(args: ExtendArgs, layer: string): void {
     const { rows: more, fillRows } = readExtension(args, this);
-    const { variable, form, name } = this;
+    const { variable, table, form, name } = this;
     const rows = this.inputDim + more;
-    if (variable === null)
+    if (variable === null || table === null)
       throw new RuntimeError('extend', 'a layer that was built, and is not disposed', described(layer));
     if (isRecording() || tf.engine().state.gradientDepth > 0) {
       throw new RuntimeError('extend', 'a call between steps', described('one within a step'));
@@ -281,7 +289,7 @@ export class EmbeddingTable {
     try {
       this.#withinMemory('rows', rows, layer, () => {
         const values = withMoreRows(variable, form, more, fillRows, name);
-        made.push({ variable, values }, ...slotsWithRows(variable, more));
+        made.push({ variable, values }, ...table.slotsWithRows(more));
       });
       before.push(...made.map((each) => ({ variable: each.variable, values: keptValues(each.variable) })));
       grow(made);
@@ -314,10 +322,10 @@ export class EmbeddingTable {
   release(holder: TableHolder): number {
     this.#holders.delete(holder);
     if (this.#holders.size > 0 || this.#weight === null) return 0;
-    const table = this.variable!;
+    const { table } = this;
     this.#weight.dispose();
     this.#weight = null;
-    freeSlots(table);
+    table!.freeSlots();
     return 1;
   }
 
@@ -360,16 +368,17 @@ export class EmbeddingTable {
     (weight as { originalName: string }).originalName = this.#savedName(weight, holder);
     this.#governTrainable(weight);
     watchStockSteps();
-    setForm(weight.read() as tf.Variable, this.form);
+    const table = tableOf(weight.read());
+    table.setForm(this.form);
     acceptFloats(weight, this.form, this.name);
     this.#settleWrites(weight);
-    setTableSettings(weight.read() as tf.Variable, {
+    table.settings = {
       name: weight.originalName,
       optimizer: this.optimizer,
       constraint: rowConstraintOf(this.constraint),
       regularized: this.regularizer !== null && this.codec.training !== null,
       roundingSeed: roundingSeed(this.seed ?? holder.seed ?? 0),
-    });
+    };
   }
 
   /** Under which the weight is saved: a table's own name where layers share it, which come and go. */

@@ -1,5 +1,5 @@
 /** Values for a table that the user brings along. */
-import type { TableForm } from '../backends/kernel_set.js';
+import type { TableForm } from '../backends/table.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';

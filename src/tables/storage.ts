@@ -1,7 +1,7 @@
 /** How the rows of a table are kept, as users ask for it and as tfjs makes it. */
 import * as tf from '@tensorflow/tfjs';
 import { readRows, withRows } from '../backends/grown_variable.js';
-import { plainForm, type TableForm } from '../backends/kernel_set.js';
+import { plainForm, type TableForm } from '../backends/table.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';

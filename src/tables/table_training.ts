@@ -38,6 +38,6 @@ export function checkTableTraining(
 }
 
 /** The table and its regularizer, where steps of it add a penalty. */
-export function penalizedOf({ regularizer, variable, codec }: EmbeddingTable): Penalized[] {
-  return regularizer === null || variable === null || codec.training === null ? [] : [{ table: variable, regularizer }];
+export function penalizedOf({ regularizer, table, codec }: EmbeddingTable): Penalized[] {
+  return regularizer === null || table === null || codec.training === null ? [] : [{ table, regularizer }];
 }

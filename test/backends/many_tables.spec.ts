@@ -8,6 +8,7 @@ import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import { bagsOf, drawHyper, drawOptions, oneByOne, stepped } from './many_tables.js';
+import { tableOf } from '../../src/backends/table.js';
 
 /** A use of a table: bags that are combined as the others are, or single rows. */
 function drawEntry(random: Random, rows: number, dim: number, options: BagOptions): LookupGradient {
@@ -45,7 +46,7 @@ function drawUpdates(seed: number, only: UpdateName | null): TableUpdate[] {
     const options = drawOptions(random);
     const entries = Array.from({ length: random.whole(1, 4) }, () => drawEntry(random, rows, dim, options));
     const dense = random.chance(0.15) ? tf.tensor2d(random.floats(rows * dim), [rows, dim]) : null;
-    return { optimizer, table: variable(dim), slots, entries, dense, hyper };
+    return { optimizer, table: tableOf(variable(dim)), slots, entries, dense, hyper };
   });
 }
 
@@ -63,7 +64,7 @@ describeForBackends(
             const [rows, dim] = [random.whole(1, 60), random.whole(1, 20)];
             const options = drawOptions(random);
             const table = tf.tensor2d(random.floats(rows * dim), [rows, dim]);
-            return { table, bags: bagsOf(random, rows, options.outOfRange === 'zero'), options };
+            return { table: tableOf(table), bags: bagsOf(random, rows, options.outOfRange === 'zero'), options };
           });
           const together = runLookups(lookups).map(({ pooled }) => pooled);
           const apart = oneByOne(() => runLookups(lookups)).map(({ pooled }) => pooled);
@@ -80,7 +81,7 @@ describeForBackends(
         const random = new Random(5);
         const table = tf.tensor2d(random.floats(500 * 8), [500, 8]);
         const of = (count: number): Lookup => ({
-          table,
+          table: tableOf(table),
           bags: {
             values: tf.tensor1d(
               Int32Array.from({ length: count }, () => random.whole(0, 500)),
@@ -130,7 +131,7 @@ describeForBackends(
           const options: BagOptions = { combiner: 'mean', outOfRange: 'error', maxNorm: 0 };
           const entries = [{ gradient: tf.tensor2d(random.floats(2 * dim), [2, dim]), bags, options }];
           const slots = SLOT_NAMES[optimizer].map(() => variable(dim));
-          return { optimizer, table: variable(dim), slots, entries, dense: null, hyper };
+          return { optimizer, table: tableOf(variable(dim)), slots, entries, dense: null, hyper };
         });
       };
       for (const optimizer of ['sgd', 'adagrad'] as const) {
@@ -151,7 +152,7 @@ describeForBackends(
           rowSplits: tf.tensor1d([0, 1], 'int32'),
           weights: null,
         });
-        const both = tables.map((table, i) => ({ table, bags: bags(4 - i), options: SINGLE_ROW }));
+        const both = tables.map((table, i) => ({ table: tableOf(table), bags: bags(4 - i), options: SINGLE_ROW }));
         expect(() => runLookups(both)).toThrowError(/(?=.*stray\/b)(?=.*\[0, 3\)).*\b3\b/);
         const hyper = drawHyper(new Random(1));
         const updates = both.map(({ table, ...rest }): TableUpdate => {
@@ -188,7 +189,14 @@ describeForBackends(
             const rowSplits = tf.tensor1d(i === 0 ? [0, 1] : wrong, 'int32');
             const bags = { values: tf.tensor1d([1], 'int32'), rowSplits, weights: null };
             const entries = [{ bags, options: SINGLE_ROW, gradient: tf.ones<tf.Rank.R2>([1, 2]) }];
-            return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper: drawHyper(new Random(1)) };
+            return {
+              optimizer: 'sgd',
+              table: tableOf(table),
+              slots: [],
+              entries,
+              dense: null,
+              hyper: drawHyper(new Random(1)),
+            };
           });
           expect(() => stepTables(updates)).toThrowError(/row_?splits/i);
         });

@@ -68,7 +68,7 @@ export function drawHyper(random: Random): Float32Array {
 
 /** What the variables hold after the step, which ends them. */
 export function stepped(updates: readonly TableUpdate[]): Float32Array[] {
-  const variables = updates.flatMap(({ table, slots }) => [table, ...slots]);
+  const variables = updates.flatMap(({ table, slots }) => [table.variable, ...slots]);
   stepTables(updates);
   const found = variables.map((variable) => variable.dataSync<'float32'>().slice());
   tf.dispose(variables);

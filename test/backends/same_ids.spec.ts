@@ -7,6 +7,7 @@ import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import { bagsOf, drawHyper, drawOptions, oneByOne, stepped } from './many_tables.js';
+import { tableOf } from '../../src/backends/table.js';
 
 /** So many ids keep all threads busy with one table. */
 const LARGE = 20_000;
@@ -68,7 +69,7 @@ function drawUpdates(seed: number, only: UpdateName | null, isLarge: boolean): T
       const batch = bags.rowSplits.size - 1;
       return { gradient: tf.tensor2d(random.floats(batch * dim), [batch, dim]), bags, options: chosen };
     });
-    return { optimizer, table: variable(dim), slots, entries, dense: null, hyper: mostly(random, hypers) };
+    return { optimizer, table: tableOf(variable(dim)), slots, entries, dense: null, hyper: mostly(random, hypers) };
   });
 }
 
@@ -106,7 +107,7 @@ describeForBackends(
         const hyper = drawHyper(new Random(1));
         const entries = [{ gradient: tf.ones<tf.Rank.R2>([2, 2]), bags, options }];
         const updates = made.map((table): TableUpdate => {
-          return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper };
+          return { optimizer: 'sgd', table: tableOf(table), slots: [], entries, dense: null, hyper };
         });
         expect(() => stepped([...updates].reverse())).toThrowError(/\b7\b/);
       });

@@ -6,6 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
 import { SINGLE_ROW } from '../../src/backends/kernel_set.js';
+import { tableOf } from '../../src/backends/table.js';
 import type { TableUpdate } from '../../src/backends/contract.js';
 import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
 import * as emb from '../../src/node.js';
@@ -32,7 +33,7 @@ function stepped(): Float32Array[] {
     };
     return {
       optimizer: 'sgd',
-      table: tf.variable(tf.zeros([ROWS, 4])),
+      table: tableOf(tf.variable(tf.zeros([ROWS, 4]))),
       slots: [],
       entries: [{ gradient: tf.tensor2d(random.floats(8), [2, 4]), bags, options: SINGLE_ROW, handle: null }],
       dense: null,
@@ -40,7 +41,7 @@ function stepped(): Float32Array[] {
     } as TableUpdate;
   });
   stepTables(updates);
-  return updates.map(({ table }) => table.dataSync<'float32'>().slice());
+  return updates.map(({ table }) => table.tensor.dataSync<'float32'>().slice());
 }
 
 /** [rows, k] times the transpose of [n, k], the first pair the largest by far. */

@@ -4,6 +4,7 @@ import type { BagTensors } from '../../src/backends/bag_tensors.js';
 import type { Backend } from '../../src/backends/contract.js';
 import type { BagOptions, HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import type { UpdateName } from '../../src/rules/rules.js';
+import { tableOf } from '../../src/backends/table.js';
 
 /** Writes the pooled rows of one lookup. */
 export function lookUpInto(
@@ -43,5 +44,5 @@ export function stepVariable(
   hyper: Float32Array,
 ): void {
   const entries = [{ gradient, bags: { values, rowSplits, weights }, options }];
-  backend.step([{ optimizer, table, slots, entries, dense: null, hyper }]);
+  backend.step([{ optimizer, table: tableOf(table), slots, entries, dense: null, hyper }]);
 }

@@ -7,12 +7,13 @@ import {
   type RowAttributes,
 } from '../../src/backends/bag_tensors.js';
 import type { Backend } from '../../src/backends/contract.js';
-import { setForm, type HostBags, type HostTable, type KernelSet } from '../../src/backends/kernel_set.js';
+import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import { currentBackend } from '../../src/backends/registry.js';
+import { tableOf } from '../../src/backends/table.js';
 import { slotShape } from '../../src/rules/rules.js';
 import { stepVariable } from './kernel_calls.js';
 
-function tableOf({ codec, data, rows, dim }: HostTable): tf.Tensor2D {
+function tensorOf({ codec, data, rows, dim }: HostTable): tf.Tensor2D {
   return tf.tensor2d(data.slice(), [rows, codec.words(dim)], codec.dtype);
 }
 
@@ -61,7 +62,7 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
       for (const { table, bags, options, pooled } of lookups) {
         tf.tidy(() => {
           const attrs = { ...options, ...attributesOf(table) };
-          const out = run<tf.Tensor2D>(EMBEDDING_BAG, { table: tableOf(table), ...bagsOf(bags) }, attrs);
+          const out = run<tf.Tensor2D>(EMBEDDING_BAG, { table: tensorOf(table), ...bagsOf(bags) }, attrs);
           checkShape(out, [bags.rowSplits.length - 1, table.dim]);
           pooled.set(out.dataSync());
         });
@@ -75,7 +76,7 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
         const inputs = {
           gradient: tf.tensor2d(gradient, shape, 'float32'),
           ...bagsOf(bags),
-          table: options.maxNorm > 0 ? tableOf(table) : null,
+          table: options.maxNorm > 0 ? tensorOf(table) : null,
         };
         const attrs = { ...options, rows: table.rows };
         const [ids, rows] = run<[tf.Tensor1D, tf.Tensor2D]>(EMBEDDING_BAG_GRAD, inputs, attrs);
@@ -93,7 +94,7 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
     weightsGradient(table, gradient, bags, options, out) {
       tf.tidy(() => {
         const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
-        const inputs = { table: tableOf(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
+        const inputs = { table: tensorOf(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
         const result = run<tf.Tensor1D>(EMBEDDING_BAG_WEIGHTS_GRAD, inputs, { ...options, ...attributesOf(table) });
         checkShape(result, [bags.values.length]);
         out.set(result.dataSync());
@@ -103,8 +104,8 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
     step(optimizer, steps) {
       for (const { table, slots, gradient, bags, options, hyper } of steps) {
         const { codec, rows, dim } = table;
-        const variable = tf.tidy(() => tf.variable(tableOf(table)));
-        if (!codec.isPlain) setForm(variable, { codec, dim });
+        const variable = tf.tidy(() => tf.variable(tensorOf(table)));
+        if (!codec.isPlain) tableOf(variable).setForm({ codec, dim });
         const shape = slotShape(optimizer, [rows, dim]);
         const state = slots.map((slot) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), [...shape], 'float32'))));
         try {

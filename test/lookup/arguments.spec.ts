@@ -45,7 +45,7 @@ describe('arguments of lookups', () => {
     tf.tidy(() => {
       const table = tf.zeros([3, 2]);
       expect(checkTable(table)).toBe(table as never);
-      expect(checkLookupTable(table)).toBe(table as never);
+      expect(checkLookupTable(table).tensor).toBe(table as never);
       for (const wrong of [tf.zeros([3]), tf.zeros([3, 2], 'int32'), [[1]], null]) {
         expectError(() => checkTable(wrong), 'TypeError', 'table');
         expectError(() => checkLookupTable(wrong, 'own'), 'TypeError', 'own');

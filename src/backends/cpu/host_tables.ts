@@ -6,9 +6,10 @@ import * as tf from '@tensorflow/tfjs';
 import type { Backend, LookedUp, Lookup, TableMemory, Tables, TableUpdate } from '../contract.js';
 import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, dispatchLookups, stepByKernel } from '../kernel_calls.js';
 import type { Words } from '../../codecs/codec.js';
-import { formOf, type HostLookup, type HostStep, newFloats } from '../kernel_set.js';
+import { type HostLookup, type HostStep, type HostTable, newFloats } from '../kernel_set.js';
 import { rowsIn } from '../ranking.js';
 import { kernelSet } from '../registry.js';
+import { type Table, tableOf } from '../table.js';
 import { SharedIds, unitedGradient, unitedIds } from '../united_uses.js';
 import { filledSlot, widthOf } from '../written_table.js';
 import { bagsIn, type HostMemory } from './host_memory.js';
@@ -52,12 +53,11 @@ export class HostTables implements Backend {
     const set = kernelSet();
     const read = (table: tf.TensorInfo): Words => memory.owned(table).read(table, set);
     // The first read of a table may grow the memory of an implementation, which detaches the views of others.
-    for (const { table } of lookups) read(table);
+    for (const { table } of lookups) read(table.tensor);
     const calls = lookups.map(({ table, bags, options }): HostLookup => {
-      const form = { ...formOf(table), rows: table.shape[0]! };
-      const ids = bagsIn(memory, bags, form.rows);
-      const pooled = newFloats('table', 'pooled rows', [ids.rowSplits.length - 1, form.dim]);
-      return { table: { ...form, data: read(table) }, bags: ids, options, pooled };
+      const ids = bagsIn(memory, bags, table.rows);
+      const pooled = newFloats('table', 'pooled rows', [ids.rowSplits.length - 1, table.dim]);
+      return { table: onHost(table, read(table.tensor)), bags: ids, options, pooled };
     });
     set.lookUp(calls);
     return calls.map(({ table, pooled, bags }) => {
@@ -68,8 +68,8 @@ export class HostTables implements Backend {
 
   /** Gives a table and its slots values with no other holders. */
   private own({ table, slots }: Pick<TableUpdate, 'table' | 'slots'>): void {
-    const owned = this.memory.owned(table);
-    owned.own(table, kernelSet());
+    const owned = this.memory.owned(table.tensor);
+    owned.own(table.variable, kernelSet());
     slots.forEach((slot, i) => owned.own(slot, kernelSet(), `slots[${i}]`));
   }
 
@@ -79,17 +79,20 @@ export class HostTables implements Backend {
     const owned = memory.owned();
     const shared = new SharedIds();
     const steps = updates.map(({ table, slots, entries, options, hyper }): HostStep => {
-      const form = { ...formOf(table), rows: table.shape[0]! };
-      const uses = entries.map(({ bags }) => bagsIn(memory, bags, form.rows));
+      const uses = entries.map(({ bags }) => bagsIn(memory, bags, table.rows));
       const keys = uses.flatMap(({ values, rowSplits, weights }) => [values, rowSplits, weights]);
       const { useStarts, ...bags } = shared.of(keys, () => unitedIds(uses));
       const gradient = unitedGradient(entries.map((entry) => memory.floats(entry.gradient, 'gradient')));
-      const data = owned.write(table);
+      const data = owned.write(table.tensor);
       const state = slots.map((slot) => owned.write(slot) as Float32Array);
-      return { table: { ...form, data }, slots: state, gradient, bags, options, hyper, useStarts };
+      return { table: onHost(table, data), slots: state, gradient, bags, options, hyper, useStarts };
     });
     kernelSet().step(updates[0]!.optimizer, steps);
   }
+}
+
+function onHost({ codec, rows, dim }: Table, data: Words): HostTable {
+  return { codec, data, rows, dim };
 }
 
 function tablesIn(memory: HostMemory): Tables {
@@ -120,7 +123,7 @@ function tablesIn(memory: HostMemory): Tables {
     },
     view(table) {
       const values = memory.owned(table).read(table, kernelSet());
-      return { rows: rowsIn(table, values), kernels: null };
+      return { rows: rowsIn(tableOf(table), values), kernels: null };
     },
   };
   return tables;

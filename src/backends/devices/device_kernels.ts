@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { EMBEDDING_BAG, EMBEDDING_BAG_WEIGHTS_GRAD, type BagTensors } from '../bag_tensors.js';
 import type { BagOptions } from '../kernel_set.js';
+import { tableOf } from '../table.js';
 import type { DevicesBackend } from './devices_backend.js';
 import type { ColumnViews } from './host/column_views.js';
 import type { DeviceTensors } from './host/shared_tensors.js';
@@ -91,7 +92,7 @@ function ownKernels(current: Current): Readonly<Record<string, tf.KernelFunc>> {
       const host = backend as tf.KernelBackend;
       const table = readable(given.table, host) as tf.Tensor2D;
       const [found] = current().devices.lookUp([
-        { table, bags: bagsOf(given, host), options: attrs as unknown as BagOptions },
+        { table: tableOf(table), bags: bagsOf(given, host), options: attrs as unknown as BagOptions },
       ]);
       return found!.pooled;
     },

@@ -8,7 +8,7 @@ import type { BagTensors } from '../bag_tensors.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import type { Codec } from '../../codecs/codec.js';
-import { SINGLE_ROW, type BagOptions, isPlain } from '../kernel_set.js';
+import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
 import type {
   Backend,
   Devices,
@@ -24,6 +24,7 @@ import type {
 } from '../contract.js';
 import { lookUpByKernel } from '../kernel_calls.js';
 import type { StackBatch } from '../sparse_core.js';
+import { type LastPlace, tableOf } from '../table.js';
 import { collectedTable } from '../written_table.js';
 import type { ServedInput } from './machine/traffic_stats.js';
 import { DeviceTable, type TableForm } from './machine/device_table.js';
@@ -63,11 +64,6 @@ export type StackUpdate = Omit<TableUpdate, 'entries' | 'dense'> &
 
 export class DevicesBackend implements Devices, Tables {
   readonly devices = this;
-  /** Where a variable lay last: values that are assigned to it go there again. */
-  private readonly places = new WeakMap<tf.Variable, TableLayout>();
-  private readonly names = new WeakMap<tf.Variable, string>();
-  /** Which table a variable is, or is a slot of, wherever it lies. */
-  private readonly owners = new WeakMap<tf.Variable, object>();
   private readonly bags: IdReader;
   private readonly lookAhead: LookAhead | null;
   private readonly followed = new Map<object, FollowedPlan>();
@@ -173,22 +169,22 @@ export class DevicesBackend implements Devices, Tables {
 
   place(variable: tf.Variable, where: Placement = {}): void {
     // Rows that are not plain lie in the memory of the host.
-    if (!isPlain(variable)) return;
+    if (!tableOf(variable).isPlain) return;
     if (where.like !== undefined) this.place(where.like);
     this.settle(variable);
     const known = this.deviceTable(variable);
     const owner = where.like === undefined ? null : this.deviceTable(where.like);
-    const given = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
+    const last = this.lastPlace(variable);
+    const given = where.name ?? known?.name ?? last?.name ?? variable.name;
     const name = owner === null ? given : slotNameOf(owner, given);
-    const before = this.places.get(variable);
     // A table that got more rows is placed anew.
-    const hadRoom = before?.rows === variable.shape[0] ? before : undefined;
+    const hadRoom = last?.layout.rows === variable.shape[0] ? last.layout : undefined;
     const layout = where.layout ?? known?.layout ?? hadRoom ?? this.likeOf(variable, where.like);
     const role = where.like === undefined ? (known?.role ?? 'tables') : 'slots';
-    const ofTable = owner?.owner ?? known?.owner ?? this.owners.get(variable) ?? {};
+    const ofTable = owner?.owner ?? known?.owner ?? last?.owner ?? {};
     const form: TableForm = { name, shape: variable.shape, layout, role, owner: ofTable };
     // What others have made has its values already; what comes later, and slots that users give, count.
-    const isJoined = this.machine.form.isShared && before === undefined && where.like === undefined;
+    const isJoined = this.machine.form.isShared && last === null && where.like === undefined;
     this.remember(variable, form);
     if (known !== null && sameLayout(known.layout, layout)) return;
     const table = DeviceTable.make(this.machine, form, ZEROS);
@@ -297,18 +293,18 @@ export class DevicesBackend implements Devices, Tables {
     try {
       // Tables that must move do so before any of them is looked at.
       for (const { table, options } of lookups) {
-        if (!(table instanceof tf.Variable) || !isPlain(table)) continue;
-        this.place(table);
-        this.withWholeRows(table, options, passing);
+        if (!(table.tensor instanceof tf.Variable) || !table.isPlain) continue;
+        this.place(table.variable);
+        this.withWholeRows(table.tensor, options, passing);
       }
       lookups.forEach((lookup, place) => {
         const { table, bags, options, idsArePlaced = false, servedInput } = lookup;
-        if (this.deviceTable(table) === null) {
+        if (this.deviceTable(table.tensor) === null) {
           results[place] = lookUpByKernel(lookup);
           return;
         }
         const ids = this.bags.read(bags);
-        const found = this.withWholeRows(table, options, passing);
+        const found = this.withWholeRows(table.tensor, options, passing);
         onDevices.push({ lookup: { table: found, bags: ids.batch, options, idsArePlaced }, ids, place });
         if (servedInput !== undefined) served.push({ ...servedInput, bags: ids.batch });
       });
@@ -412,7 +408,8 @@ export class DevicesBackend implements Devices, Tables {
 
   /** Table and slots where they are stepped, with no other holders. */
   private prepareTables(update: TableUpdate | StackUpdate): Pick<DeviceTableUpdate, 'table' | 'slots'> {
-    const { table, slots } = update;
+    const { slots } = update;
+    const table = update.table.variable;
     this.place(table);
     if (!('batch' in update)) this.bringTogether(update);
     const owned = this.own(table);
@@ -465,7 +462,7 @@ export class DevicesBackend implements Devices, Tables {
   }
 
   /** Quantities of whole rows, or of the whole gradient, need them on one device: the table moves there. */
-  private bringTogether({ optimizer, table, slots, entries, hyper }: TableUpdate): void {
+  private bringTogether({ optimizer, table: { variable: table }, slots, entries, hyper }: TableUpdate): void {
     const { layout } = this.deviceTable(table)!;
     const couplesRows = hyper[CLIP_NORM]! > 0;
     const couplesColumns =
@@ -524,9 +521,13 @@ export class DevicesBackend implements Devices, Tables {
 
   private remember(variable: tf.Variable, { layout, name, owner }: TableForm): void {
     if (this.machine.form.keepsAssigned) this.assigned.watch(variable);
-    this.places.set(variable, layout);
-    this.names.set(variable, name);
-    this.owners.set(variable, owner);
+    tableOf(variable).lastPlace = { on: this, layout, name, owner };
+  }
+
+  /** Where a variable lay last on these devices. */
+  private lastPlace(variable: tf.Variable): LastPlace | null {
+    const { lastPlace } = tableOf(variable);
+    return lastPlace?.on === this ? lastPlace : null;
   }
 
   private localValues(variable: tf.Variable): Float32Array {

@@ -49,7 +49,7 @@ export class LookAhead {
   /** Has the next step start these lookups, which belong to the batch after it. */
   begin(lookups: readonly Lookup[]): void {
     this.wanted = lookups.map(({ table, bags, options, idsArePlaced = false }): Wanted => {
-      return { table, bags: this.host.read(bags).batch.copy(), options, idsArePlaced };
+      return { table: table.tensor, bags: this.host.read(bags).batch.copy(), options, idsArePlaced };
     });
   }
 
@@ -116,7 +116,7 @@ export class LookAhead {
     const { combiner, outOfRange, maxNorm } = asked.options;
     const isSameKind =
       combiner === options.combiner && outOfRange === options.outOfRange && maxNorm === options.maxNorm;
-    return isSameKind && this.host.deviceTable(table) === asked.table && areEqual(bags, asked.bags);
+    return isSameKind && this.host.deviceTable(table.tensor) === asked.table && areEqual(bags, asked.bags);
   }
 }
 

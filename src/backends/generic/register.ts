@@ -98,7 +98,7 @@ export const genericTables: Backend = {
       checkSteps(rowAttributes(update.table));
       tf.tidy(() => {
         const { optimizer, table, slots, entries, options, hyper } = unitedUpdate(update, KERNEL_GRADIENTS);
-        sparseApply(optimizer, table, slots, entries[0]!.gradient, entries[0]!.bags, options, hyper);
+        sparseApply(optimizer, table.variable, slots, entries[0]!.gradient, entries[0]!.bags, options, hyper);
       });
     }
   },

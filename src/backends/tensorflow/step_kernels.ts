@@ -4,6 +4,7 @@ import { opNames } from '../../rules/rules.js';
 import { rowAttributes } from '../bag_tensors.js';
 import { SINGLE_ROW } from '../kernel_set.js';
 import type { DenseOptimizerName, DenseStep, DenseUpdate, SkippedIds, StepOps } from '../step_ops.js';
+import type { Table } from '../table.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
 import { bagAttributes, opOf, rowsAttribute, storageAttributes } from './op_inputs.js';
@@ -69,14 +70,14 @@ function run(
 /** An op on the rows of a table, by the name that it has for rows of float32. */
 function runOnRows(
   name: string,
-  table: tf.Variable,
+  table: Table,
   ids: tf.Tensor1D,
   factors: Float32Array,
   after: readonly tf.Tensor[] = [],
 ): tf.Tensor {
   const rows = rowAttributes(table);
   const attributes = storageAttributes(watchedBackend(), rows);
-  return run(opOf(`Embedding${name}`, rows), [table, ids], factors, after, attributes);
+  return run(opOf(`Embedding${name}`, rows), [table.tensor, ids], factors, after, attributes);
 }
 
 function skipNumbers({ zero, negative }: SkippedIds): Int32Array {

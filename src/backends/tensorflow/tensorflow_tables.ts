@@ -13,8 +13,9 @@ import {
   stepByKernel,
 } from '../kernel_calls.js';
 import { optionsFor } from '../bag_tensors.js';
-import { isPlain, type KernelInfo } from '../kernel_set.js';
+import type { KernelInfo } from '../kernel_set.js';
 import { namedKernelSet } from '../registry.js';
+import type { Table } from '../table.js';
 import type { StepOps } from '../step_ops.js';
 import { embeddingBag, sparseApplyInPlace } from './kernels.js';
 import { asNodeBackend } from './node_backend.js';
@@ -52,9 +53,11 @@ function apart<T extends tf.Tensor>(tensor: T, written: readonly tf.Variable[]):
   return asNodeBackend(tf.backend()).executeSingleOutput('EmbeddingCopy', [], [tensor]) as T;
 }
 
+const isPlain = (table: Table): boolean => table.isPlain;
+
 function lookUpOne({ table, bags, options }: Lookup): LookedUp {
   const { values, rowSplits, weights } = bags;
-  const inputs = { table: table as tf.Tensor, values, rowSplits, weights };
+  const inputs = { table: table.tensor, values, rowSplits, weights };
   const pooled = embeddingBag(backendFor(inputs), inputs, optionsFor(table, options));
   return { pooled: pooled as tf.Tensor2D, handle: null };
 }
@@ -65,8 +68,8 @@ function stepOne(update: JoinedUpdate): void {
   const { optimizer, table, slots, entries, options, hyper } = update;
   const { gradient, bags } = entries[0]!;
   const { values, rowSplits, weights } = bags;
-  const inputs = { table, slots, gradient, values, rowSplits, weights };
-  const backend = backendFor({ table, gradient, values, rowSplits, weights });
+  const inputs = { table: table.variable, slots, gradient, values, rowSplits, weights };
+  const backend = backendFor({ table: table.tensor, gradient, values, rowSplits, weights });
   sparseApplyInPlace(backend, optimizer, inputs, { ...optionsFor(table, options), hyper });
 }
 
@@ -127,8 +130,8 @@ export class TensorFlowTables implements Backend {
     if (!this.hasOps()) return genericTables.step(updates);
     tf.tidy(() => {
       for (const group of joinedUpdates(updates, this.gradient, isPlain)) {
-        for (const { table, slots } of group) makeWritable(table, slots);
-        const written = group.flatMap(({ table, slots }) => [table, ...slots]);
+        for (const { table, slots } of group) makeWritable(table.variable, slots);
+        const written = group.flatMap(({ table, slots }) => [table.variable, ...slots]);
         const read = group.map((update): JoinedUpdate => {
           const entries = update.entries.map(({ gradient, bags }) => {
             return {

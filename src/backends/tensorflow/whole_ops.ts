@@ -42,7 +42,7 @@ function count(backend: NodeBackend, name: string, value: number): OpAttribute {
 /** The pooled rows of each lookup. */
 function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
   const backend = watchedBackend();
-  for (const { table, bags } of lookups) checkInputs(backend, { table: table as tf.Tensor, ...bags });
+  for (const { table, bags } of lookups) checkInputs(backend, { table: table.tensor, ...bags });
   const of = (pick: (lookup: Lookup) => tf.TensorInfo): tf.TensorInfo[] => lookups.map(pick);
   const uses = lookups.map(({ options }, table): Use => ({ table, options }));
   const pooled = translated('EmbeddingBags', () =>
@@ -51,7 +51,7 @@ function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
         'EmbeddingBags',
         [count(backend, 'N', lookups.length)],
         [
-          ...of(({ table }) => table as tf.Tensor),
+          ...of(({ table }) => table.tensor),
           ...of(({ bags }) => bags.values),
           ...of(({ bags }) => bags.rowSplits),
           ...of(({ bags }) => weightsOrNone(backend, bags.weights)),
@@ -86,7 +86,7 @@ function stepMany(updates: readonly JoinedUpdate[]): void {
           opName,
           [count(backend, 'N', updates.length), count(backend, 'U', uses.length)],
           [
-            ...updates.map(({ table }) => table),
+            ...updates.map(({ table }) => table.tensor),
             ...slots,
             ...uses.map(({ gradient }) => gradient),
             ...uses.map(({ bags }) => bags.values),

@@ -61,7 +61,7 @@ export function addressOf(backend: WasmBackend, info: tf.TensorInfo | undefined)
   return info === undefined ? 0 : backend.dataIdMap.get(info.dataId).memoryOffset;
 }
 
-export function tableOf(backend: WasmBackend, info: tf.TensorInfo, { storage, dim }: RowAttributes = {}): TableAt {
+export function tableAt(backend: WasmBackend, info: tf.TensorInfo, { storage, dim }: RowAttributes = {}): TableAt {
   const codec = codecOf(storage);
   checkTensor('table', info, codec.dtype, -1, dim === undefined ? -1 : codec.words(dim));
   return { address: addressOf(backend, info), codec, rows: info.shape[0]!, dim: dim ?? info.shape[1]! };
@@ -142,7 +142,7 @@ interface Call {
 
 function embeddingBag({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { kernels } = hostOf(backend);
-  const table = tableOf(backend, inputs['table']!, attrs);
+  const table = tableAt(backend, inputs['table']!, attrs);
   const bags = bagsOf(backend, inputs);
   const output: Output = { argument: 'table', what: 'pooled rows', shape: [bags.batch, table.dim], dtype: 'float32' };
   return filled(backend, [output], (pooled) => kernels.embeddingBag(table, bags, attrs, pooled!));
@@ -170,7 +170,7 @@ function embeddingBagGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
 
 function embeddingBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { kernels } = hostOf(backend);
-  const table = tableOf(backend, inputs['table']!, attrs);
+  const table = tableAt(backend, inputs['table']!, attrs);
   const bags = bagsOf(backend, inputs);
   const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
   const output: Output = { argument: 'values', what: 'gradients of weights', shape: [bags.nnz], dtype: 'float32' };
@@ -194,7 +194,7 @@ function writtenInputs(optimizer: UpdateName, inputs: Inputs): tf.TensorInfo[] {
 function sparseApply(optimizer: UpdateName, { inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { heap, kernels } = hostOf(backend);
   const written = writtenInputs(optimizer, inputs);
-  const table = tableOf(backend, written[0]!, attrs);
+  const table = tableAt(backend, written[0]!, attrs);
   const bags = bagsOf(backend, inputs);
   const slots = slotsAt(backend, optimizer, inputs, table);
   const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);

@@ -5,6 +5,7 @@ import { rowAttributes } from '../bag_tensors.js';
 import type { Backend, LookedUp, Lookup, Tables } from '../contract.js';
 import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, dispatchLookups, stepByKernel } from '../kernel_calls.js';
 import type { HostBags } from '../kernel_set.js';
+import { tableOf } from '../table.js';
 import { SharedIds, unitedGradient, unitedIds, type UnitedIds } from '../united_uses.js';
 import { filledSlot, widthOf } from '../written_table.js';
 import { applyMany, embeddingBags, type LookupAt, type StepAt } from './joint_calls.js';
@@ -20,7 +21,7 @@ import {
   gradientAt,
   hostOf,
   slotsAt,
-  tableOf,
+  tableAt,
   tensorKernelInfo,
   type Output,
 } from './tensor_kernels.js';
@@ -36,7 +37,7 @@ function idsAt(backend: WasmBackend, { values, rowSplits, weights }: Lookup['bag
 function lookUpTogether(lookups: readonly Lookup[]): LookedUp[] {
   const backend = wasm();
   const placed = lookups.map(({ table, bags, options }) => {
-    return { table: tableOf(backend, table, rowAttributes(table)), bags: idsAt(backend, bags), options };
+    return { table: tableAt(backend, table.tensor, rowAttributes(table)), bags: idsAt(backend, bags), options };
   });
   const outputs = placed.map(({ table, bags }): Output => {
     return { argument: 'table', what: 'pooled rows', shape: [bags.batch, table.dim], dtype: 'float32' };
@@ -141,7 +142,7 @@ function apart(written: ReadonlySet<tf.DataId>, { gradient, bags }: Entry): Entr
 /** Steps tables of one optimizer in place. */
 function stepGroup(updates: readonly JoinedUpdate[]): void {
   const backend = wasm();
-  const variables = updates.flatMap(({ table, slots }) => [table, ...slots]);
+  const variables = updates.flatMap(({ table, slots }) => [table.variable, ...slots]);
   for (const variable of variables) own(backend, variable);
   const written = new Set(variables.map(({ dataId }) => dataId));
   const [only] = updates;
@@ -155,11 +156,11 @@ function stepTogether(backend: WasmBackend, updates: readonly JoinedUpdate[], wr
   const uses = new Uses();
   const found = updates.map(({ optimizer, table, slots, entries, options, hyper }) => {
     checkLength('hyper', hyper.length, HYPER_FIELDS.length);
-    const tableAt = tableOf(backend, table, rowAttributes(table));
+    const at = tableAt(backend, table.tensor, rowAttributes(table));
     const inputs = Object.fromEntries(slots.map((slot, i) => [`slot${i}`, slot]));
     const ofTable: StepOfTable = {
-      table: tableAt,
-      slots: slotsAt(backend, optimizer, inputs, tableAt),
+      table: at,
+      slots: slotsAt(backend, optimizer, inputs, at),
       options,
       hyper,
     };
@@ -176,7 +177,7 @@ function stepTogether(backend: WasmBackend, updates: readonly JoinedUpdate[], wr
     });
     applyMany(kernels, updates[0]!.optimizer, steps);
   });
-  for (const { table, slots } of updates) for (const each of [table, ...slots]) forgetPacked(backend, each);
+  for (const { table, slots } of updates) for (const each of [table.variable, ...slots]) forgetPacked(backend, each);
 }
 
 /** A view of rows of a table, from the first that is asked for to the end; good until the memory grows. */
@@ -220,7 +221,7 @@ const TABLES: Tables = {
     const kernels = rankingKernels(hostOf(backend).kernels);
     // Making the instance may have grown the memory.
     const data = rowsFrom(table, 0);
-    return { rows: rowsIn(table, data), kernels };
+    return { rows: rowsIn(tableOf(table), data), kernels };
   },
 };
 

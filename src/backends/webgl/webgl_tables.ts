@@ -14,8 +14,9 @@ import { hostKernels } from '../cpu/host_kernels.js';
 import type { HostMemory } from '../cpu/host_memory.js';
 import { HostTables } from '../cpu/host_tables.js';
 import { type CpuBackend, OwnedTables } from '../cpu/owned_tables.js';
-import { isPlain, newFloats } from '../kernel_set.js';
+import { newFloats } from '../kernel_set.js';
 import { kernelSet } from '../registry.js';
+import { knownTable } from '../table.js';
 import { widthOf } from '../written_table.js';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 
@@ -125,7 +126,7 @@ export function keepTablesOnHost(backend: tf.KernelBackend): void {
 /** A part of a table, or of a slot, from where it lies; null for other tensors, which are left to stock ops. */
 function partOfTable({ inputs, attrs }: Parameters<tf.KernelFunc>[0]): tf.TensorInfo | null {
   const x = inputs['x'] as tf.Tensor;
-  if (x.rank > 2 || (isPlain(x) && !isOwned(x.dataId))) return null;
+  if (x.rank > 2 || (knownTable(x)?.isPlain !== false && !isOwned(x.dataId))) return null;
   const { begin, size } = attrs as unknown as { begin: number | number[]; size?: number | number[] };
   const [starts, counts] = tf.slice_util.parseSliceParams(x, begin, size ?? -1) as [number[], number[]];
   tf.slice_util.assertParamsValid(x, starts, counts);

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { webgpuBackend, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
 import type { Backend, LookupGradient, TableUpdate } from '../contract.js';
 import { KERNEL_GRADIENTS, lookUpByKernel, ofRows } from '../kernel_calls.js';
-import { formOf, type KernelInfo } from '../kernel_set.js';
+import type { KernelInfo } from '../kernel_set.js';
 import { gpuTables } from './gpu_tables.js';
 import { groupsOf, type Groups } from './groups.js';
 import { checkBackend } from './kernels.js';
@@ -15,7 +15,7 @@ import { stepTable } from './steps.js';
 function usesOf({ table, entries, dense }: TableUpdate): LookupGradient[] {
   if (dense === null) return [...entries];
   const every = tf.tensor1d(
-    Int32Array.from({ length: table.shape[0]! }, (_, row) => row),
+    Int32Array.from({ length: table.rows }, (_, row) => row),
     'int32',
   );
   return [...entries, ofRows(every, dense)];
@@ -51,13 +51,12 @@ function step(updates: readonly TableUpdate[]): void {
       // All ids are checked before anything is written.
       const steps = updates.map((update) => {
         const uses = usesOf(update);
-        return { update, uses, groups: shared.of(uses, update.table.shape[0]!) };
+        return { update, uses, groups: shared.of(uses, update.table.rows) };
       });
       for (const { update, uses, groups } of steps) {
         const { optimizer, table, slots, hyper } = update;
-        for (const each of [table, ...slots]) own(backend, each);
-        const at = { tensor: table, ...formOf(table) };
-        stepTable(backend, scratch, { optimizer, table: at, slots, uses, groups, hyper });
+        for (const each of [table.variable, ...slots]) own(backend, each);
+        stepTable(backend, scratch, { optimizer, table, slots, uses, groups, hyper });
       }
     });
   });

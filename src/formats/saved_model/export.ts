@@ -9,7 +9,7 @@ import {
   type LayersModelAssets,
   type OptimizerTensor,
 } from './assets.js';
-import { formOf } from '../../backends/kernel_set.js';
+import { tableOf } from '../../backends/table.js';
 import { withFloat32Tables } from '../../layers/converted_model.js';
 import { dataTypeOf } from './wire/data_types.js';
 import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle/bundle_writer.js';
@@ -163,7 +163,7 @@ export async function exportModel(model: unknown, destination: unknown, options:
 }
 
 function hasCodes(model: tf.LayersModel): boolean {
-  return model.weights.some((weight) => formOf(weight.read()).codec.training === null);
+  return model.weights.some((weight) => tableOf(weight.read()).codec.training === null);
 }
 
 /** `model`: the graph and its variables; `given`: what is loaded as layers again, with its optimizer. */

@@ -1,6 +1,6 @@
 /** A SavedModel of this package as a layers model, with the state of its optimizer where that was exported. */
 import * as tf from '@tensorflow/tfjs';
-import { isPlain, numbersShape } from '../../backends/kernel_set.js';
+import { tableOf } from '../../backends/table.js';
 import { currentBackend } from '../../backends/registry.js';
 import { ValueError, describe, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
@@ -111,8 +111,8 @@ async function fillWeights(
     if (entry === undefined) throw refuse(folder, `which has no ${describe(weight.originalName)}`);
     const stored = storedAs(folder, bundle, entry);
     // Rows of float16 are stored as the float32 numbers that they stand for.
-    const table = weight.read() as tf.Variable;
-    const [shape, dtype] = [numbersShape(table), isPlain(table) ? weight.dtype : 'float32'];
+    const table = tableOf(weight.read());
+    const [shape, dtype] = table.isPlain ? [weight.shape as number[], weight.dtype] : [table.shape, 'float32'];
     const isFrozen = entry.trainable === false;
     if (stored.dtype === dtype && tf.util.arraysEqual([...stored.shape], shape)) return { weight, stored, isFrozen };
     const found = `whose ${entry.name} is ${stored.dtype} of shape [${stored.shape.join(', ')}]`;

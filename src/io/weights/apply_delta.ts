@@ -1,6 +1,6 @@
 /** Brings the tables of a model up to date with the rows that changed elsewhere. */
 import * as tf from '@tensorflow/tfjs';
-import { numbersShape, formOf } from '../../backends/kernel_set.js';
+import { tableOf } from '../../backends/table.js';
 import { currentBackend } from '../../backends/registry.js';
 import { addedChecksums, checksumOf, NO_ELEMENTS, sameChecksum, type Checksum } from '../../backends/table_checksum.js';
 import { changedRows } from '../../backends/table_delta.js';
@@ -44,7 +44,7 @@ export async function applyDelta(model: tf.LayersModel, source: ByteInput): Prom
   const opened = await openDelta(source);
   try {
     const weights = weightsByName(model);
-    const all = opened.tables.map((delta): Due => ({ weight: tableOf(delta, weights), delta }));
+    const all = opened.tables.map((delta): Due => ({ weight: tableWeight(delta, weights), delta }));
     const due: Due[] = [];
     for (const each of all) if (await isDue(each, opened.name)) due.push(each);
     for (const each of due) await apply(each);
@@ -56,14 +56,14 @@ export async function applyDelta(model: tf.LayersModel, source: ByteInput): Prom
   }
 }
 
-function tableOf(
+function tableWeight(
   { name, rows, columns }: StoredDelta,
   weights: ReadonlyMap<string, tf.LayerVariable>,
 ): tf.LayerVariable {
   const weight = weights.get(name);
   if (weight === undefined) throw unknownName('source', 'tables called as weights of the model', name, weights.keys());
-  const variable = weight.read() as tf.Variable;
-  const [shape, { codec }] = [numbersShape(variable), formOf(variable)];
+  const { codec, shape: numbers } = tableOf(weight.read());
+  const shape = codec.isPlain ? (weight.shape as number[]) : numbers;
   const text = (of: readonly number[], type: string): string => `${type} [${of.join(', ')}] for ${name}`;
   const type = codec.isPlain ? weight.dtype : codec.name;
   if (type === 'float32' && tf.util.arraysEqual([...shape], [rows, columns])) return weight;

@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../../backends/contract.js';
 import type { Fill } from '../../backends/fill.js';
-import { plainForm } from '../../backends/kernel_set.js';
+import { plainForm } from '../../backends/table.js';
 import { currentBackend } from '../../backends/registry.js';
 import { ValueError } from '../../base/errors.js';
 import type { TableLayout } from '../../partition/table_layout.js';

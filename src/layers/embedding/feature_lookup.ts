@@ -17,6 +17,7 @@ import { fedPlace } from '../../tfjs/uncast_inputs.js';
 import type { LayerOfTables } from '../layer_of_tables.js';
 import type { BagTensors } from '../../backends/bag_tensors.js';
 import { currentBackend } from '../../backends/registry.js';
+import { tableOf } from '../../backends/table.js';
 import type { StepOps } from '../../backends/step_ops.js';
 import { toInt32 } from '../../ids/whole_ids.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
@@ -401,7 +402,7 @@ function findOutOfRange(requests: readonly Lookup[]): { input: number; position:
   for (const [input, { table, bags, options }] of requests.entries()) {
     if (options.outOfRange !== 'error') continue;
     const ids = bags.values.dataSync<'int32'>();
-    const position = ids.findIndex((id) => id < 0 || id >= table.shape[0]!);
+    const position = ids.findIndex((id) => id < 0 || id >= table.rows);
     if (position >= 0) return { input, position, id: ids[position]! };
   }
   return null;
@@ -444,7 +445,7 @@ function lookUpNamed(
       const first = findOutOfRange(requests);
       if (first === null) return {};
       const { input, id } = first;
-      const rows = requests[input]!.table.shape[0]!;
+      const rows = requests[input]!.table.rows;
       const known = { ...kernelDetails, id, rows, expected: `ids in [0, ${rows})`, ...placeIn(input, first.position) };
       return {
         ...known,
@@ -468,7 +469,7 @@ function requestsOf(
   const isPadded = (input: number): boolean => owner.paddedInputs.includes(input);
   const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!, spreads, isPadded(i)));
   const requests = lookups.map(({ present, options }, input): Lookup => {
-    const request = { table: variables[input]!, bags: present.bags, options, idsArePlaced };
+    const request = { table: tableOf(variables[input]!), bags: present.bags, options, idsArePlaced };
     if (!isReported) return request;
     return { ...request, servedInput: { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 } };
   });

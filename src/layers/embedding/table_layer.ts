@@ -1,6 +1,7 @@
 /** What the layers on one table share: the weight, its penalties and settings, and being saved. */
 import * as tf from '@tensorflow/tfjs';
 import { readKerasConfig } from '../../base/keras_config.js';
+import { tableOf } from '../../backends/table.js';
 import { ArgumentTypeError, RuntimeError, ValueError, describe, described } from '../../base/errors.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../lookup/arguments.js';
 import { touchedRowsPenalty } from '../../optimizers/penalty.js';
@@ -204,9 +205,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
     const { regularizer } = this.table;
     if (regularizer !== null && this.table.codec.training !== null) {
-      this.addLoss(
-        asPenalty(() => touchedRowsPenalty(weight.read() as tf.Variable, regularizer), regularizer) as never,
-      );
+      this.addLoss(asPenalty(() => touchedRowsPenalty(tableOf(weight.read()), regularizer), regularizer) as never);
     }
     this.built = true;
   }

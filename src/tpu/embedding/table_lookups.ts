@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../backends/bag_tensors.js';
 import { packHyper, withoutDecay } from '../../rules/hyper.js';
 import { SINGLE_ROW, type BagOptions, type HostBags } from '../../backends/kernel_set.js';
+import { tableOf } from '../../backends/table.js';
 import type { Lookup, LookupGradient, LookupHandle, TableUpdate } from '../../backends/contract.js';
 import { occurrenceRounds } from '../../ids/occurrence_rounds.js';
 import { runLookups } from '../../lookup/lookup.js';
@@ -48,7 +49,7 @@ function optionsOf(tables: EmbeddingTables, table: number): BagOptions {
 /** Rows of a quantized table one by one, so that they can be quantized before they are combined. */
 function pooledQuantized(rows: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
   const places = tf.range(0, rows.shape[0], 1, 'int32');
-  return runLookups([{ table: rows, bags: { ...bags, values: places }, options }])[0]!.pooled;
+  return runLookups([{ table: tableOf(rows), bags: { ...bags, values: places }, options }])[0]!.pooled;
 }
 
 /**
@@ -68,7 +69,7 @@ export function lookUpFeatures(
       const lookups = features.map(({ table }, i): Lookup => {
         const isQuantized = tables.tables[table]!.config.quantizationConfig !== null;
         const bags = isQuantized ? singleRows(all[i]!.values) : all[i]!;
-        return { table: valuesOf(table), bags, options: isQuantized ? SINGLE_ROW : optionsOf(tables, table) };
+        return { table: tableOf(valuesOf(table)), bags, options: isQuantized ? SINGLE_ROW : optionsOf(tables, table) };
       });
       const found = runLookups(lookups);
       if (isKept) {
@@ -112,7 +113,7 @@ function entriesOf(
 /** The steps of a table that does not accumulate: one after the other, in each of which no row comes twice. */
 function singleSteps(update: TableUpdate, kept: readonly KeptLookup[]): TableUpdate[] {
   const { table, entries, hyper } = update;
-  const dim = table.shape[1]!;
+  const { dim } = table;
   const pooled = entries.map(({ gradient }, i) => ({ ...kept[i]!.bags, gradient: gradient.dataSync<'float32'>() }));
   const combiner = entries[0]!.options.combiner;
   return occurrenceRounds(pooled, combiner, dim).map(({ ids, factors, gradients }, round): TableUpdate => {
@@ -153,7 +154,14 @@ export function stepFeatures(
         const { optimizer: name, hyper } = kernelStep(optimizer, rate);
         const { table: variable, slots } = tables.of(table);
         const entries = entriesOf(tables, kept, gradients, table);
-        const update = { optimizer: name, table: variable, slots, entries, dense: null, hyper: packHyper(hyper) };
+        const update = {
+          optimizer: name,
+          table: tableOf(variable),
+          slots,
+          entries,
+          dense: null,
+          hyper: packHyper(hyper),
+        };
         if (optimizer.useGradientAccumulation) together.push(update);
         else {
           const ofTable = kept.filter((each) => each.table === table);

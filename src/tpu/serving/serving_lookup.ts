@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { checkLive } from '../../base/live_tensor.js';
 import { embeddingLookup } from '../../lookup/embedding_lookup.js';
+import { tableOf } from '../../backends/table.js';
 import { lookUp } from '../../lookup/lookup.js';
 import { safeEmbeddingLookup } from '../../lookup/safe_embedding_lookup.js';
 import { addIdDetails } from '../../ids/id_out_of_range.js';
@@ -40,7 +41,7 @@ function sequence({ table, batch }: Request, length: number): tf.Tensor2D {
   const bags = { values: tf.tensor1d(values, 'int32'), rowSplits: tf.tensor1d(rowSplits, 'int32'), weights: null };
   const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
   return addIdDetails(
-    () => lookUp([{ table, bags, options }])[0]!,
+    () => lookUp([{ table: tableOf(table), bags, options }])[0]!,
     ({ position }) => ({ place: placeOf(batch, positions[position]!) }),
   );
 }
@@ -87,7 +88,7 @@ function lookUpFeature(request: Request): tf.Tensor {
   return sequence(request, maxSequenceLength).reshape([batch.rowSplits!.length - 1, maxSequenceLength, table.shape[1]]);
 }
 
-function tableOf(tables: unknown, { table }: FeatureConfig, path: string): tf.Tensor2D {
+function givenTable(tables: unknown, { table }: FeatureConfig, path: string): tf.Tensor2D {
   const found = (tables as TablesByConfig).get(table.given) ?? (tables as TablesByConfig).get(table);
   const name = table.name ?? 'without a name';
   if (found === undefined) throw new ValueError('tables', `the table of ${path} (${name})`, described('none of it'));
@@ -116,7 +117,7 @@ export function lookUpForServing(
     }
     const weightsPath = path.replace(/^[^.[]*/, 'weights');
     const batch = readFeatureIds(ids, weights[i], path, weightsPath);
-    return { feature, ids, weights: weights[i], batch, path, table: tableOf(tables, feature, path) };
+    return { feature, ids, weights: weights[i], batch, path, table: givenTable(tables, feature, path) };
   });
   return tf.tidy(() =>
     parts.map((request) => {

@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../../rules/hyper.js';
 import type { DevicesBackend, StackUpdate } from '../../backends/devices/devices_backend.js';
+import { tableOf } from '../../backends/table.js';
 import type { StackBatch } from '../../backends/sparse_core.js';
 import { CustomOptimizer } from '../optimizers/custom_optimizer.js';
 import { customStep } from '../optimizers/custom_step.js';
@@ -61,7 +62,7 @@ export function stepStacks(emulator: DevicesBackend, pending: readonly PendingSt
     }
     const { optimizer: name, hyper } = kernelStep(optimizer, learningRate);
     const order = optimizer.useGradientAccumulation ? null : batchOrder(stack.plan, batch);
-    const of = { table: stack.parameters, slots: stack.slots, batch, gradient, order };
+    const of = { table: tableOf(stack.parameters), slots: stack.slots, batch, gradient, order };
     updates.push({ ...of, optimizer: name, hyper: packHyper(hyper) });
   }
   if (updates.length > 0) emulator.update(updates);

@@ -7,7 +7,7 @@ import { appliedTable, filledTable } from '../../tables/initial_values.js';
 import type { Initializer, TableToFill } from '../../tables/initializers.js';
 import { applyInBlocks, fillOf } from '../../tables/table_fill.js';
 import { checkLive } from '../../base/live_tensor.js';
-import { nameVariable } from '../../lookup/lookup.js';
+import { tableOf } from '../../backends/table.js';
 import { rowShard } from '../../partition/row_shards.js';
 import type { LayoutShard, TableLayout, TableSize } from '../../partition/table_layout.js';
 import { asInitializer, constantOr } from '../config/table_initializer.js';
@@ -57,7 +57,7 @@ function filled(table: TableToFill, initializer: Initializer, devices: Devices |
 export function makeTable(table: NamedTable, devices: Devices | null): tf.Variable {
   const toFill = { ...sizeOfTable(table), name: table.name, argument: 'initializer' };
   const made = filled(toFill, asInitializer(table.config.initializer), devices);
-  nameVariable(made, table.name);
+  tableOf(made).givenName = table.name;
   return made;
 }
 

@@ -2,7 +2,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
 import { TensorFlowTables } from '../../../src/backends/tensorflow/tensorflow_tables.js';
-import { setForm } from '../../../src/backends/kernel_set.js';
 import { FLOAT16 } from '../../../src/codecs/float16.js';
 import { INT8 } from '../../../src/codecs/int8.js';
 import { currentBackend } from '../../../src/backends/registry.js';
@@ -10,6 +9,7 @@ import { ValueError } from '../../../src/base/errors.js';
 import { unmaskedIds } from '../../../src/layers/embedding/feature_lookup.js';
 import { Random } from '../../helpers/random.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
+import { tableOf } from '../../../src/backends/table.js';
 
 const HYPER = Float32Array.of(0.1, 0.9, 0, 0.9, 0.1, 0.999, 0.001, 1e-7);
 
@@ -189,9 +189,9 @@ describeTensorFlow('STEP_OPS', () => {
           tf.regularizers.l1l2({ l1, l2 }).apply(x).mul(upstream) as unknown as tf.Scalar;
         const { value, grad } = tf.valueAndGrad(stock)(rows);
         const factors = Float32Array.of(l1, l2);
-        const penalty = STEP_OPS.rowPenalty(table, ids, factors).dataSync()[0]!;
+        const penalty = STEP_OPS.rowPenalty(tableOf(table), ids, factors).dataSync()[0]!;
         expect(Math.abs(penalty * 1.5 - value.dataSync()[0]!)).toBeLessThan(1e-6 * (1 + penalty));
-        const gradient = STEP_OPS.rowPenaltyGradient(table, ids, factors, upstream);
+        const gradient = STEP_OPS.rowPenaltyGradient(tableOf(table), ids, factors, upstream);
         expect(gradient.shape).toEqual([4, 5]);
         expect(gradient.dataSync()).toEqual(grad.dataSync() as Float32Array);
       });
@@ -209,19 +209,19 @@ describeTensorFlow('STEP_OPS', () => {
         tf.variable(tf.tensor2d(words, [9, FLOAT16.words(dim)], 'int32')),
         tf.variable(tf.tensor2d(FLOAT16.unpack(words, dim), [9, dim])),
       ]);
-      setForm(packed!, { codec: FLOAT16, dim });
+      tableOf(packed!).setForm({ codec: FLOAT16, dim });
       tf.tidy(() => {
         const [ids, factors, upstream] = [ints(0, 3, 8), Float32Array.of(0.25, 0.5), tf.scalar(1.5)];
         const of = (table: tf.Variable): Float32Array[] => [
-          STEP_OPS.rowPenalty(table, ids, factors).dataSync<'float32'>(),
-          STEP_OPS.rowPenaltyGradient(table, ids, factors, upstream).dataSync<'float32'>(),
+          STEP_OPS.rowPenalty(tableOf(table), ids, factors).dataSync<'float32'>(),
+          STEP_OPS.rowPenaltyGradient(tableOf(table), ids, factors, upstream).dataSync<'float32'>(),
         ];
         expect(of(packed!)).toEqual(of(plain!));
-        expect(() => STEP_OPS.rowPenalty(packed!, ints(9), factors)).toThrowError(/values\[0\] = 9/);
-        setForm(packed!, { codec: FLOAT16, dim: dim + 2 });
-        expect(() => STEP_OPS.rowPenalty(packed!, ids, factors)).toThrowError(ValueError, /table.*words/);
-        setForm(packed!, { codec: INT8, dim });
-        expect(() => STEP_OPS.rowPenalty(packed!, ids, factors)).toThrowError(ValueError, /storage/);
+        expect(() => STEP_OPS.rowPenalty(tableOf(packed!), ints(9), factors)).toThrowError(/values\[0\] = 9/);
+        tableOf(packed!).setForm({ codec: FLOAT16, dim: dim + 2 });
+        expect(() => STEP_OPS.rowPenalty(tableOf(packed!), ids, factors)).toThrowError(ValueError, /table.*words/);
+        tableOf(packed!).setForm({ codec: INT8, dim });
+        expect(() => STEP_OPS.rowPenalty(tableOf(packed!), ids, factors)).toThrowError(ValueError, /storage/);
       });
       tf.dispose([packed!, plain!]);
     });
@@ -230,10 +230,17 @@ describeTensorFlow('STEP_OPS', () => {
   it('rowPenalty refuses ids that name no row, and factors that are not two', () => {
     const table = tf.tidy(() => tf.variable(tf.ones([3, 2])));
     tf.tidy(() => {
-      expect(() => STEP_OPS.rowPenalty(table, ints(0, 3), Float32Array.of(1, 1))).toThrowError(/values\[1\] = 3/);
+      expect(() => STEP_OPS.rowPenalty(tableOf(table), ints(0, 3), Float32Array.of(1, 1))).toThrowError(
+        /values\[1\] = 3/,
+      );
       const one = tf.scalar(1);
-      expect(() => STEP_OPS.rowPenaltyGradient(table, ints(-1), Float32Array.of(1, 1), one)).toThrowError(/= -1/);
-      expect(() => STEP_OPS.rowPenalty(table, ints(0), Float32Array.of(1))).toThrowError(ValueError, /factors/);
+      expect(() => STEP_OPS.rowPenaltyGradient(tableOf(table), ints(-1), Float32Array.of(1, 1), one)).toThrowError(
+        /= -1/,
+      );
+      expect(() => STEP_OPS.rowPenalty(tableOf(table), ints(0), Float32Array.of(1))).toThrowError(
+        ValueError,
+        /factors/,
+      );
     });
     table.dispose();
   });

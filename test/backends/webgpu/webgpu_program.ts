@@ -8,6 +8,7 @@ import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import type { WebgpuBackend } from '../../../src/tfjs/webgpu/webgpu_backend.js';
 import { on, PROGRAM, withoutSyncReads } from '../../browser/gpu_program.js';
 import { Random } from '../../helpers/random.js';
+import { tableOf } from '../../../src/backends/table.js';
 
 const backend = (): WebgpuBackend => tf.backend() as unknown as WebgpuBackend;
 
@@ -421,7 +422,9 @@ async function wideStep(): Promise<number> {
       const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, momentum: 0.9, lazy: 0, idleDecay: 0.01 });
       const entries = [{ gradient, bags, options }];
-      currentBackend().step([{ optimizer: 'momentum', table, slots: [slot0], entries, dense: null, hyper }]);
+      currentBackend().step([
+        { optimizer: 'momentum', table: tableOf(table), slots: [slot0], entries, dense: null, hyper },
+      ]);
     });
     const values = (await table.data()).slice() as Float32Array;
     tf.dispose([table, slot0]);

@@ -1,7 +1,7 @@
 /** Kernels of the backend in use against the reference, over generated batches. Reads wait for the GPU. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../../src/backends/bag_tensors.js';
-import { setForm, type HostBags, type HostTable } from '../../../src/backends/kernel_set.js';
+import type { HostBags, HostTable } from '../../../src/backends/kernel_set.js';
 import { roundingKey } from '../../../src/backends/rounding.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { currentBackend } from '../../../src/backends/registry.js';
@@ -12,6 +12,7 @@ import { lookUpInto, stepOne } from '../../helpers/kernel_calls.js';
 import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from '../../helpers/magnitudes.js';
 import { packedCase } from '../../helpers/packed_suite.js';
 import { firstDifference } from '../../helpers/tensors.js';
+import { tableOf } from '../../../src/backends/table.js';
 
 type Numbers = Float32Array | Int32Array;
 
@@ -58,7 +59,7 @@ async function lookedUp(example: BagCase, packed: HostTable | null, onGpu: boole
 
   const pooled = new Float32Array(given.length);
   lookUpInto(referenceKernels, plain, host, options, pooled);
-  const [mine] = backend.lookUp([{ table, bags, options }]);
+  const [mine] = backend.lookUp([{ table: tableOf(table), bags, options }]);
   const magnitude = pooledMagnitudes(example);
   found.push({ what: 'pooled', ours: await take(mine!.pooled), theirs: pooled, magnitude });
 
@@ -83,7 +84,7 @@ async function lookedUp(example: BagCase, packed: HostTable | null, onGpu: boole
 function variableOf({ codec, data, rows, dim }: HostTable): tf.Variable {
   return tf.tidy(() => {
     const variable = tf.variable(tf.tensor2d(data.slice(), [rows, codec.words(dim)], codec.dtype));
-    if (!codec.isPlain) setForm(variable, { codec, dim });
+    if (!codec.isPlain) tableOf(variable).setForm({ codec, dim });
     return variable;
   });
 }
@@ -106,7 +107,7 @@ async function stepped(example: BagCase, packed: HostTable | null, seed: number,
   const bags = bagTensors(host, onGpu);
   const gradient = tf.tensor2d(given, [host.rowSplits.length - 1, dim]);
   const entries = [{ gradient, bags, options }];
-  currentBackend().step([{ optimizer, table, slots: state, entries, dense: null, hyper }]);
+  currentBackend().step([{ optimizer, table: tableOf(table), slots: state, entries, dense: null, hyper }]);
 
   const wanted: HostTable = packed === null ? copyTable(plain) : { ...packed, data: packed.data.slice() };
   stepOne(referenceKernels, optimizer, wanted, slots, given, host, options, hyper);

@@ -7,6 +7,7 @@ import { Random } from '../../../helpers/random.js';
 import { SUM } from '../../cpu/steps.js';
 import { HOSTS, describeEmulator, emulator } from '../../emulator/describe_emulator.js';
 import { LAYOUT_NAMES, idsOfOp, layoutOf, numbersOf, place, lookUpPooled } from '../../emulator/tables.js';
+import { tableOf } from '../../../../src/backends/table.js';
 
 const [ROWS, COLUMNS] = [30, 6];
 const IDS = [3, 4, 29, 3, 0, 3, 11, 12, 13, 14];
@@ -58,7 +59,7 @@ function lookUps(): Case {
         .add(use) as tf.Tensor2D;
       return { gradient, bags, options: SUM };
     });
-    return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper };
+    return { optimizer: 'sgd', table: tableOf(table), slots: [], entries, dense: null, hyper };
   });
   return { tables, updates, arrays, look: () => withHandles(updates) };
 }
@@ -70,7 +71,7 @@ const BETWEEN: Readonly<Record<string, (tables: readonly tf.Variable[]) => void>
   'a table that is written': ([table]) => emulator().writeRows(table!, 0, emulator().readRows(table!, 0, 2)),
   'another lookup': ([table]) => {
     const bags = { values: tf.tensor1d([1, 2], 'int32'), rowSplits: tf.tensor1d([0, 2], 'int32'), weights: null };
-    lookUpPooled([{ table: table!, bags: bags as never, options: SUM }]);
+    lookUpPooled([{ table: tableOf(table!), bags: bags as never, options: SUM }]);
   },
   'a new table': () => {
     emulator().create({
@@ -137,7 +138,7 @@ describeEmulator(
         const gradient = tf.ones([3, 2]) as tf.Tensor2D;
         const updates = tables.map((table): TableUpdate => {
           const entries = [{ gradient, bags: { ...bags, values }, options: SUM }];
-          return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper };
+          return { optimizer: 'sgd', table: tableOf(table), slots: [], entries, dense: null, hyper };
         });
         const steps = withHandles(updates);
         values.dispose();
@@ -177,10 +178,17 @@ describeEmulator(
         const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
         const entry = { gradient: tf.ones([3, 2]) as tf.Tensor2D, bags, options: SUM };
         const update = (table: tf.Variable, handle: LookupHandle | null): TableUpdate => {
-          return { optimizer: 'sgd', table, slots: [], entries: [{ ...entry, handle }], dense: null, hyper };
+          return {
+            optimizer: 'sgd',
+            table: tableOf(table),
+            slots: [],
+            entries: [{ ...entry, handle }],
+            dense: null,
+            hyper,
+          };
         };
         for (const looked of [small, large]) {
-          const [found] = emulator().lookUp([{ table: looked, bags, options: SUM }]);
+          const [found] = emulator().lookUp([{ table: tableOf(looked), bags, options: SUM }]);
           found!.pooled.dispose();
           const { handle } = found!;
           emulator().update([update(small, handle), update(large, handle)]);
@@ -205,7 +213,7 @@ describeEmulator(
           emulator().update(byColumns);
           for (const { table } of byColumns) {
             const before = new Random(2).floats(ROWS * COLUMNS);
-            const row = (at: number): number[] => numbersOf(table).slice(at * COLUMNS, (at + 1) * COLUMNS);
+            const row = (at: number): number[] => numbersOf(table.tensor).slice(at * COLUMNS, (at + 1) * COLUMNS);
             expect(row(7)).toEqual(Array.from(before.slice(7 * COLUMNS, 8 * COLUMNS)));
             expect(row(29)).not.toEqual(Array.from(before.slice(29 * COLUMNS)));
           }

@@ -13,6 +13,7 @@ import { expectClose } from '../../../helpers/tensors.js';
 import { HOSTS, describeEmulator, emulator } from '../../emulator/describe_emulator.js';
 import { LAYOUT_NAMES, bagTensors, isExact, numbersOf, placeTable, lookUpPooled } from '../../emulator/tables.js';
 import { lookUpInto } from '../../../helpers/kernel_calls.js';
+import { tableOf } from '../../../../src/backends/table.js';
 
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 const TABLE = floatTable(
@@ -56,7 +57,7 @@ for (const [chips, coresPerChip] of [
             tf.tidy(() => {
               const table = placeTable(layout, example.table, new Random(devices));
               const { options } = example;
-              const [pooled] = lookUpPooled([{ table, bags: bagTensors(example.bags), options }]);
+              const [pooled] = lookUpPooled([{ table: tableOf(table), bags: bagTensors(example.bags), options }]);
               expectPooled(pooled!, example, isExact(emulator().layoutOf(table)!), `${layout} ${example.name}`);
               table.dispose();
             });
@@ -77,7 +78,7 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
       const requests = cases.flatMap((example, i): Lookup[] => {
         const table = placeTable(LAYOUT_NAMES[i % LAYOUT_NAMES.length]!, example.table, random);
         tables.push(table);
-        const request = { table, bags: bagTensors(example.bags), options: example.options };
+        const request = { table: tableOf(table), bags: bagTensors(example.bags), options: example.options };
         return [request, { ...request, bags: bagTensors(example.bags), idsArePlaced: true }];
       });
       const together = lookUpPooled(requests);
@@ -101,7 +102,7 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
         rowSplits: Int32Array.of(0, 2, 2, 3),
         weights: null,
       });
-      const requests = [placed, tensor, variable].map((table) => ({ table: table as tf.Tensor2D, bags, options: SUM }));
+      const requests = [placed, tensor, variable].map((table) => ({ table: tableOf(table), bags, options: SUM }));
       for (const pooled of lookUpPooled(requests)) {
         expect(numbersOf(pooled)).toEqual([22, 24, 26, 28, 0, 0, 0, 0, 9, 10, 11, 12]);
       }
@@ -122,8 +123,8 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
     const before = tf.memory().numTensors;
     // The first is done by the host at once, and the devices refuse the second.
     const lookups: Lookup[] = [
-      { table: there, bags: good, options: SUM },
-      { table: here, bags: stray, options: SUM },
+      { table: tableOf(there), bags: good, options: SUM },
+      { table: tableOf(here), bags: stray, options: SUM },
     ];
     expect(() => emulator().lookUp(lookups)).toThrowError(IdOutOfRange);
     expect(tf.memory().numTensors).toBe(before);
@@ -140,8 +141,8 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
         const empty = bagTensors({ values: new Int32Array(0), rowSplits: Int32Array.of(0), weights: null });
         const bare = bagTensors({ values: new Int32Array(0), rowSplits: new Int32Array(8), weights: null });
         const [none, zeros] = lookUpPooled([
-          { table, bags: empty, options: SUM },
-          { table, bags: bare, options: { ...SUM, combiner: 'mean' } },
+          { table: tableOf(table), bags: empty, options: SUM },
+          { table: tableOf(table), bags: bare, options: { ...SUM, combiner: 'mean' } },
         ]);
         expect(none!.shape).toEqual([0, 4]);
         expect(numbersOf(zeros!)).toEqual(new Array<number>(28).fill(0));
@@ -158,7 +159,7 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
         machine.counters.reset();
         const good = bagTensors({ values: Int32Array.of(1, 2), rowSplits: Int32Array.of(0, 1, 2), weights: null });
         const bad = bagTensors({ values: Int32Array.of(1, 0, 6), rowSplits: Int32Array.of(0, 2, 3), weights: null });
-        const requests = [good, bad].map((bags) => ({ table, bags, options: SUM }));
+        const requests = [good, bad].map((bags) => ({ table: tableOf(table), bags, options: SUM }));
         let thrown: unknown;
         try {
           lookUpPooled(requests);

@@ -19,6 +19,7 @@ import { firstDifference } from '../../../helpers/tensors.js';
 import { HOSTS, describeEmulator, emulator } from '../../emulator/describe_emulator.js';
 import { LAYOUT_NAMES, bagTensors, numbersOf, placeTable, type LayoutName } from '../../emulator/tables.js';
 import { stepOne } from '../../../helpers/kernel_calls.js';
+import { tableOf } from '../../../../src/backends/table.js';
 
 const SINGLE: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 const STEPS = 3;
@@ -93,7 +94,14 @@ function step(tables: readonly Trained[]): void {
       tables.map(({ optimizer, table, slots, uses, hyper }): TableUpdate => {
         const { examples, dense } = uses;
         const full = dense === null ? null : tf.tensor2d(dense, table.shape as [number, number]);
-        return { optimizer, table, slots, entries: examples.map(entryOf), dense: full, hyper: packHyper(hyper) };
+        return {
+          optimizer,
+          table: tableOf(table),
+          slots,
+          entries: examples.map(entryOf),
+          dense: full,
+          hyper: packHyper(hyper),
+        };
       }),
     );
   });
@@ -263,7 +271,7 @@ describeEmulator('steps', { chips: 4, coresPerChip: 1 }, () => {
       const updates = [good, bad].map(({ optimizer, table, slots, hyper }, i): TableUpdate => {
         return {
           optimizer,
-          table,
+          table: tableOf(table),
           slots,
           entries: [entryOf(i === 0 ? example : wrong)],
           dense: null,

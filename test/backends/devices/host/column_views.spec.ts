@@ -7,6 +7,7 @@ import { Random } from '../../../helpers/random.js';
 import { SUM } from '../../cpu/steps.js';
 import { describeEmulator, emulator } from '../../emulator/describe_emulator.js';
 import { layoutOf, place, lookUpPooled, type LayoutName } from '../../emulator/tables.js';
+import { tableOf } from '../../../../src/backends/table.js';
 
 const isView = (tensor: tf.Tensor): boolean => running()!.columns!.placeOf(tensor) !== null;
 
@@ -202,7 +203,7 @@ describeEmulator(
           );
         });
       const lookUp = (table: tf.Variable, ids: readonly number[]): Parameters<typeof lookUpPooled>[0][number] => ({
-        table,
+        table: tableOf(table),
         bags: {
           values: tf.tensor1d([...ids], 'int32'),
           rowSplits: tf.range(0, ids.length + 1, 1, 'int32'),
@@ -242,7 +243,7 @@ describeEmulator(
           const gradient = tf.ones([BATCH, 20]).mul(tf.range(0, 20));
           const parts = tf.split(gradient, widths, 1) as tf.Tensor2D[];
           const update = all.map((table, i) => ({
-            ...{ optimizer: 'sgd' as const, table, slots: [], dense: null },
+            ...{ optimizer: 'sgd' as const, table: tableOf(table), slots: [], dense: null },
             hyper: packHyper({ ...NEUTRAL_HYPER, learningRate: 1 }),
             entries: [{ ...lookUp(table, [1, 3, 1]), gradient: parts[i]! }],
           }));

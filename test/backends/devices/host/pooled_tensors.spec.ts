@@ -9,6 +9,7 @@ import { HOSTS, describeEmulator, emulator } from '../../emulator/describe_emula
 import { layoutOf, numbersOf, place, lookUpPooled } from '../../emulator/tables.js';
 import { currentBackend } from '../../../../src/backends/registry.js';
 import { stepVariable } from '../../../helpers/kernel_calls.js';
+import { tableOf } from '../../../../src/backends/table.js';
 
 const ROWS = 40;
 const COLUMNS = 24;
@@ -20,7 +21,9 @@ const IDS = Array.from({ length: BATCH }, (_, bag) => (7 * bag) % ROWS);
 function lookUpRows(tables: readonly tf.Variable[], ids: readonly number[]): tf.Tensor2D[] {
   const values = tf.tensor1d([...ids], 'int32');
   const rowSplits = tf.range(0, ids.length + 1, 1, 'int32');
-  return lookUpPooled(tables.map((table) => ({ table, bags: { values, rowSplits, weights: null }, options: SUM })));
+  return lookUpPooled(
+    tables.map((table) => ({ table: tableOf(table), bags: { values, rowSplits, weights: null }, options: SUM })),
+  );
 }
 
 /** Ways to hold on to pooled rows, each of which gives back their numbers later. */
@@ -167,8 +170,8 @@ describeEmulator('a call', { chips: 2, coresPerChip: 1, devices: 'worker' }, () 
       const table = place(layoutOf('columns', SIZE, 2, new Random(3)), ONES);
       const bags = { values: tf.tensor1d([1], 'int32'), rowSplits: tf.tensor1d([0, 1], 'int32'), weights: null };
       const found = lookUpPooled([
-        { table, bags, options: SUM },
-        { table, bags, options: { ...SUM, maxNorm: 1 } },
+        { table: tableOf(table), bags, options: SUM },
+        { table: tableOf(table), bags, options: { ...SUM, maxNorm: 1 } },
       ]);
       expect(found.map(numbersOf)).toEqual([
         [1, 1, 1, 1],

@@ -11,6 +11,7 @@ import { SUM } from '../../cpu/steps.js';
 import { emulator, loadHost, startEmulator, stopEmulator } from '../../emulator/describe_emulator.js';
 import { idsOfOp, layoutOf, numbersOf, place, lookUpPooled } from '../../emulator/tables.js';
 import { Random } from '../../../helpers/random.js';
+import { tableOf } from '../../../../src/backends/table.js';
 
 const [ROWS, COLUMNS, BATCH] = [6, 5, 4];
 const UNKNOWN = /`key`: no tensor is shared under it/;
@@ -42,7 +43,7 @@ for (const devices of ['worker', 'inline'] as const) {
     const shared = (): number[] => keys.calls.all().map(({ returnValue }) => returnValue as number);
     const read = (key: number): void => addon.readSharedTensor(key, 0, 1, 1, 1, new Float32Array(1));
 
-    function tableOf(layout: 'columns' | 'replicated' | 'range'): tf.Variable {
+    function placedTable(layout: 'columns' | 'replicated' | 'range'): tf.Variable {
       const size = { rows: ROWS, columns: COLUMNS };
       return place(layoutOf(layout, size, 2, new Random(3)), new Float32Array(ROWS * COLUMNS));
     }
@@ -52,7 +53,7 @@ for (const devices of ['worker', 'inline'] as const) {
       const rowSplits = tf.range(0, BATCH + 1, 1, 'int32');
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
       const entry = { gradient, bags: { values, rowSplits, weights: null }, options: SUM };
-      return { optimizer: 'sgd', table, slots: [], entries: [entry], dense: null, hyper };
+      return { optimizer: 'sgd', table: tableOf(table), slots: [], entries: [entry], dense: null, hyper };
     }
 
     const gradientOfOp = (): tf.Tensor2D =>
@@ -73,7 +74,7 @@ for (const devices of ['worker', 'inline'] as const) {
     for (const layout of ['columns', 'replicated'] as const) {
       it(`are gradients of steps, and no longer than a step: ${layout}`, () => {
         tf.tidy(() => {
-          const table = tableOf(layout);
+          const table = placedTable(layout);
           emulator().update([update(table, gradientOfOp())]);
           expect(shared().length).toBeGreaterThan(0);
           // Workers step while the host goes on, until somebody waits for them.
@@ -93,9 +94,9 @@ for (const devices of ['worker', 'inline'] as const) {
           const table = place(layoutOf(layout, size, 2, new Random(3)), data);
           const values = idsOfOp([0, 5, 2, 5]);
           const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
-          tf.dispose(lookUpPooled([{ table, bags, options: SUM }])); // the first sharing is tried out here
+          tf.dispose(lookUpPooled([{ table: tableOf(table), bags, options: SUM }])); // the first sharing is tried out here
           const here = spyOn(addon, 'readSharedTensor').and.callThrough();
-          const [rows] = lookUpPooled([{ table, bags, options: SUM }]);
+          const [rows] = lookUpPooled([{ table: tableOf(table), bags, options: SUM }]);
           const copiesHere = { whole: devices === 'inline' ? 1 : 0, columns: 1, replicated: 1, range: 0 };
           expect(here).toHaveBeenCalledTimes(copiesHere[layout]);
           expect(numbersOf(rows!)).toEqual([0, 5, 2, 5].flatMap((id) => [0, 1, 2, 3, 4].map((i) => id * COLUMNS + i)));
@@ -110,7 +111,7 @@ for (const devices of ['worker', 'inline'] as const) {
         const table = place(layoutOf('whole', { rows: ROWS, columns: 1 }, 2, new Random(3)), new Float32Array(ROWS));
         const values = idsOfOp([0, 5, ROWS, 5]);
         const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
-        const look = (): void => void lookUpPooled([{ table, bags, options: SUM }]);
+        const look = (): void => void lookUpPooled([{ table: tableOf(table), bags, options: SUM }]);
         expect(look).toThrow(new IdOutOfRange(ROWS, 2, ROWS));
         expect(shared().length).toBeGreaterThan(0);
         for (const key of shared()) expect(() => read(key)).toThrowError(RangeError, UNKNOWN);
@@ -120,7 +121,7 @@ for (const devices of ['worker', 'inline'] as const) {
 
     it('are not gradients that TensorFlow does not have yet, nor those that the host reads', () => {
       tf.tidy(() => {
-        const [made, rows] = [tableOf('columns'), tableOf('range')];
+        const [made, rows] = [placedTable('columns'), placedTable('range')];
         const values = Float32Array.from({ length: BATCH * COLUMNS }, (_, i) => 2 * i);
         emulator().update([update(made, tf.tensor2d(values, [BATCH, COLUMNS])), update(rows, gradientOfOp())]);
         expectStepped(made);
@@ -131,7 +132,7 @@ for (const devices of ['worker', 'inline'] as const) {
 
     it('are none where a step is refused', () => {
       tf.tidy(() => {
-        const table = tableOf('columns');
+        const table = placedTable('columns');
         const good = update(table, gradientOfOp());
         const bad = update(table, gradientOfOp(), [0, 1, ROWS, 1]);
         expect(() => emulator().update([good, bad])).toThrow(new IdOutOfRange(ROWS, 2, ROWS));

@@ -8,6 +8,7 @@ import type { BagOptions } from '../../../../src/backends/kernel_set.js';
 import { wholeOn, type LayoutShard, type TableLayout } from '../../../../src/partition/table_layout.js';
 import { describeEmulator, emulator } from '../../emulator/describe_emulator.js';
 import { bagTensors, place } from '../../emulator/tables.js';
+import { tableOf } from '../../../../src/backends/table.js';
 
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 const SIZE = { rows: 6, columns: 4 };
@@ -53,7 +54,7 @@ function lookUp(
   counters.reset();
   tf.tidy(() => {
     const { weighted, idsArePlaced = false, options = SUM } = more;
-    emulator().lookUp([{ table, bags: bags(weighted), options, idsArePlaced }]);
+    emulator().lookUp([{ table: tableOf(table), bags: bags(weighted), options, idsArePlaced }]);
   });
   const counts = counters.counters();
   table.dispose();
@@ -68,7 +69,7 @@ function update(layout: TableLayout, hyper: Partial<Hyper> = {}, weighted = fals
   tf.tidy(() => {
     const entries = [{ gradient: tf.ones([5, 4]) as tf.Tensor2D, bags: bags(weighted), options: SUM }];
     const numbers = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, ...hyper });
-    emulator().update([{ optimizer: 'sgd', table, slots: [], entries, dense: null, hyper: numbers }]);
+    emulator().update([{ optimizer: 'sgd', table: tableOf(table), slots: [], entries, dense: null, hyper: numbers }]);
   });
   const counts = counters.counters();
   table.dispose();
@@ -179,10 +180,10 @@ describeEmulator('counters of lookups', { chips: 3, coresPerChip: 1 }, () => {
     counters.reset();
     tf.tidy(() => {
       const even = bagTensors({ values: IDS.slice(0, 6), rowSplits: Int32Array.of(0, 2, 4, 6), weights: null });
-      emulator().lookUp([{ table, bags: even, options: SUM }]);
+      emulator().lookUp([{ table: tableOf(table), bags: even, options: SUM }]);
       emulator().lookUp([
-        { table, bags: even, options: SUM },
-        { table, bags: even, options: SUM },
+        { table: tableOf(table), bags: even, options: SUM },
+        { table: tableOf(table), bags: even, options: SUM },
       ]);
     });
     const counts = counters.counters();
@@ -200,7 +201,7 @@ describeEmulator('counters of lookups', { chips: 3, coresPerChip: 1 }, () => {
     counters.reset();
     tf.tidy(() => {
       const one = bagTensors({ values: Int32Array.of(2), rowSplits: Int32Array.of(0, 1), weights: null });
-      emulator().lookUp([{ table, bags: one, options: SUM }]);
+      emulator().lookUp([{ table: tableOf(table), bags: one, options: SUM }]);
     });
     expect(idsOf(counters.counters())).toEqual([1, 0, 0]);
     table.dispose();
@@ -248,7 +249,7 @@ describeEmulator('seconds of the host', { chips: 3, coresPerChip: 1 }, () => {
     const table = place(WHOLE, ZEROS);
     machine.counters.reset();
     tf.tidy(() => {
-      for (let call = 0; call < 3; call++) emulator().lookUp([{ table, bags: bags(), options: SUM }]);
+      for (let call = 0; call < 3; call++) emulator().lookUp([{ table: tableOf(table), bags: bags(), options: SUM }]);
     });
     expect(machine.counters.counters().seconds.lookUp).toBe(0.75);
     machine.counters.reset();
@@ -268,7 +269,7 @@ describeEmulator('counters of tables', { chips: 3, coresPerChip: 1 }, () => {
     const { counters } = emulator().machine;
     counters.reset();
     tf.tidy(() => {
-      emulator().lookUp(tables.map((table) => ({ table, bags: bags(), options: SUM })));
+      emulator().lookUp(tables.map((table) => ({ table: tableOf(table), bags: bags(), options: SUM })));
     });
     expect(tables.map((table) => countsOf(table).ids)).toEqual([7, 7, 7, 7, 7]);
     const lookups = tables.map((table) => countsOf(table).linkBytes);
@@ -278,7 +279,7 @@ describeEmulator('counters of tables', { chips: 3, coresPerChip: 1 }, () => {
     tf.tidy(() => {
       const entries = [{ gradient: tf.ones([5, 4]) as tf.Tensor2D, bags: bags(), options: SUM }];
       const step = { optimizer: 'sgd' as const, slots: [], entries, dense: null, hyper: numbers };
-      emulator().update(tables.map((table) => ({ ...step, table })));
+      emulator().update(tables.map((table) => ({ ...step, table: tableOf(table) })));
     });
     expect(tables.map((table) => countsOf(table).ids)).toEqual([7, 7, 7, 7, 7]);
     const steps = tables.map((table, i) => countsOf(table).linkBytes - lookups[i]!);
@@ -306,7 +307,7 @@ describeEmulator('counters of tables', { chips: 3, coresPerChip: 1 }, () => {
   it('stay with a table that moves', () => {
     const table = place(COLUMNS, ZEROS);
     emulator().machine.counters.reset();
-    tf.tidy(() => void emulator().lookUp([{ table, bags: bags(), options: SUM }]));
+    tf.tidy(() => void emulator().lookUp([{ table: tableOf(table), bags: bags(), options: SUM }]));
     const before = countsOf(table);
     emulator().place(table, { layout: WHOLE });
     expect(countsOf(table)).toEqual(before);

@@ -9,6 +9,7 @@ import { skipOrFail } from '../../../helpers/backends.js';
 import { SUM } from '../../cpu/steps.js';
 import { emulator, loadHost, startEmulator, stopEmulator } from '../../emulator/describe_emulator.js';
 import { layoutOf, place } from '../../emulator/tables.js';
+import { tableOf } from '../../../../src/backends/table.js';
 
 const [ROWS, COLUMNS] = [6, 4];
 
@@ -37,7 +38,7 @@ describe('a step on devices that are workers', () => {
       const gradient = tf.ones([1, COLUMNS]).mul(1) as tf.Tensor2D;
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
       const entries = [{ gradient, bags, options: SUM }];
-      emulator().update([{ optimizer: 'sgd', table: stepped, slots: [], entries, dense: null, hyper }]);
+      emulator().update([{ optimizer: 'sgd', table: tableOf(stepped), slots: [], entries, dense: null, hyper }]);
     });
   }
 

@@ -8,6 +8,7 @@ import { wholeOn, type LayoutShard, type TableLayout } from '../../../../src/par
 import { expectError } from '../../../helpers/errors.js';
 import { describeEmulator, emulator } from '../../emulator/describe_emulator.js';
 import { bagTensors, numbersOf, place, lookUpPooled } from '../../emulator/tables.js';
+import { tableOf } from '../../../../src/backends/table.js';
 
 const ZEROS = { kind: 'constant', value: 0 } as const;
 const SUM = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
@@ -102,10 +103,17 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
       });
       const { machine } = emulator();
       machine.counters.reset();
-      const lookUp = (): tf.Tensor[] => lookUpPooled([{ table, bags, options: SUM }]);
+      const lookUp = (): tf.Tensor[] => lookUpPooled([{ table: tableOf(table), bags, options: SUM }]);
       expectError(lookUp, 'ValueError', 'exchange buffers', /bytes/);
       const entries = [{ gradient: tf.ones([3, 10]) as tf.Tensor2D, bags, options: SUM }];
-      const update: TableUpdate = { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper: ADAGRAD };
+      const update: TableUpdate = {
+        optimizer: 'sgd',
+        table: tableOf(table),
+        slots: [],
+        entries,
+        dense: null,
+        hyper: ADAGRAD,
+      };
       expect(() => emulator().update([update])).toThrowError(/exchange buffers.*device 2/);
       const { lookUps, updates, links, devices } = machine.counters.counters();
       expect([lookUps, updates]).toEqual([0, 0]);
@@ -128,7 +136,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
     const table = place(inColumns([13, 13], [true, true]), new Float32Array(260));
     tf.tidy(() => {
       const bags = bagTensors({ values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null });
-      lookUpPooled([{ table, bags, options: { ...SUM, maxNorm: 1 } }]);
+      lookUpPooled([{ table: tableOf(table), bags, options: { ...SUM, maxNorm: 1 } }]);
     });
     const { shards } = emulator().layoutOf(table as unknown as tf.Tensor)!;
     expect(shards.map(({ inHost }) => inHost)).toEqual([true]);
@@ -150,7 +158,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
         place(wholeOn(device, { rows: 10, columns }), new Float32Array(10 * columns)),
       );
       const table = place(inColumns([1, 1, 1]), new Float32Array(30));
-      tf.tidy(() => void lookUpPooled([{ table, bags: bags(), options: { ...SUM, maxNorm: 1 } }]));
+      tf.tidy(() => void lookUpPooled([{ table: tableOf(table), bags: bags(), options: { ...SUM, maxNorm: 1 } }]));
       const { shards } = emulator().layoutOf(table as unknown as tf.Tensor)!;
       expect(shards.map(({ device }) => device)).toEqual([roomiest]);
       expect(machine.memory.free(3)).toBeGreaterThan(machine.memory.free(roomiest));
@@ -182,7 +190,7 @@ describeEmulator('peaks of memory', { chips: 2, coresPerChip: 1, hbmBytesPerChip
     expect(peaks()).toEqual([240, 400]);
     // Two ids and two rows of 3 or 5 columns: 8 and 12 words.
     const bags = { values: Int32Array.of(1, 2), rowSplits: Int32Array.of(0, 1, 2), weights: null };
-    tf.tidy(() => void lookUpPooled([{ table, bags: bagTensors(bags), options: SUM }]));
+    tf.tidy(() => void lookUpPooled([{ table: tableOf(table), bags: bagTensors(bags), options: SUM }]));
     expect(memory().map(({ exchange }) => exchange)).toEqual([32, 48]);
     expect(peaks()).toEqual([240, 400]); // 152 and 248 now
     emulator().machine.counters.reset();

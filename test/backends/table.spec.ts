@@ -1,8 +1,8 @@
 /** Variables that nobody named are told by what they are, never by the number that tfjs gave them. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { nameVariable, variableText } from '../../../src/lookup/lookup.js';
-import { expectError } from '../../helpers/errors.js';
+import { tableOf, variableText } from '../../src/backends/table.js';
+import { expectError } from '../helpers/errors.js';
 
 describe('variables in errors', () => {
   beforeAll(async () => {
@@ -16,7 +16,7 @@ describe('variables in errors', () => {
     ]);
     expect(variableText(plain!)).toBe('without a name, of shape [4, 2]');
     expect(variableText(named!)).toBe('names/of/its/own');
-    nameVariable(plain!, 'items/accumulators');
+    tableOf(plain!).givenName = 'items/accumulators';
     expect(variableText(plain!)).toBe('items/accumulators');
     tf.dispose([plain!, named!]);
   });

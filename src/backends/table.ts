@@ -1,0 +1,196 @@
+/**
+ * A table: rows of a codec behind a variable of tfjs, and what is known of it beside its values. Models, stock optimizers
+ * and files see the variable alone, which is the handle of the table: `tableOf` gives the table of a variable.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError } from '../base/errors.js';
+import { brand, perProcess } from '../base/per_process.js';
+import type { Codec } from '../codecs/codec.js';
+import { FLOAT32 } from '../codecs/float32.js';
+import type { TableLayout } from '../partition/table_layout.js';
+import type { RowConstraint, Settings } from '../rules/optimizer_settings.js';
+import type { OptimizerName } from '../rules/rules.js';
+
+/** What the tensor of a table holds: rows of a codec, of so many columns. */
+export interface TableForm {
+  readonly codec: Codec;
+  readonly dim: number;
+}
+
+/** The form of a table of float32. */
+export function plainForm(dim: number): TableForm {
+  return { codec: FLOAT32, dim };
+}
+
+/** What steps a table: an `emb.train` optimizer. */
+export interface TableOptimizer {
+  /** Which update kernel it runs. */
+  readonly optimizerName: OptimizerName;
+  readonly settings: Readonly<Settings>;
+}
+
+/** What its layer says of a table. */
+export interface TableSettings {
+  /** Stable name `<layer or table>/embeddings`: saved slots are found again by it. */
+  readonly name: string;
+  /** The table's own optimizer, which overrides the one of `compile`. */
+  readonly optimizer: TableOptimizer | null;
+  readonly constraint: RowConstraint | null;
+  /** Whether lookups must be recorded for a penalty on the touched rows. */
+  readonly regularized: boolean;
+  /** Seed of stochastic rounding, where rows are float16. */
+  readonly roundingSeed?: number;
+}
+
+/** What holds slots of tables. */
+export interface SlotHolder {
+  /** The slots of a table with as many more rows, which begin as those of a new table. */
+  withRows(table: Table, more: number): Grown[];
+  /** Frees the slots of a table, if there are any. */
+  free(table: Table): void;
+}
+
+/** A variable, and what it holds from `grow` on. */
+export interface Grown {
+  readonly variable: tf.Variable;
+  readonly values: tf.Tensor;
+}
+
+/** Where the values of a variable lay last on devices: those that are assigned to it go there again. */
+export interface LastPlace {
+  /** Of these devices. */
+  readonly on: object;
+  readonly layout: TableLayout;
+  readonly name: string;
+  /** The table that the variable is, or is a slot of. */
+  readonly owner: object;
+}
+
+/** A table, or a slot of one, whose rows lie beside those of its table. */
+export class Table implements TableForm {
+  static {
+    brand(this, 'Table');
+  }
+  codec = FLOAT32;
+  dim: number;
+  /** What its layer says of it; null: it has none that says anything. */
+  settings: TableSettings | null = null;
+  /** The name that what made it gave to it, where tfjs does not know it. */
+  givenName: string | null = null;
+  lastPlace: LastPlace | null = null;
+  /** Which optimizers hold slots of it; weakly, because a table may outlive an optimizer. */
+  readonly #holders = new Set<WeakRef<SlotHolder>>();
+  /** How many rows it had before it got more: state that was saved then is still its own. */
+  readonly #formerRows = new Set<number>();
+
+  constructor(readonly tensor: tf.Tensor2D) {
+    this.dim = tensor.shape[1] ?? 1;
+  }
+
+  get rows(): number {
+    return this.tensor.shape[0];
+  }
+
+  /** Rows and columns, whatever the rows are kept in. */
+  get shape(): [rows: number, dim: number] {
+    return [this.tensor.shape[0], this.dim];
+  }
+
+  /** The handle of a table that is stepped. */
+  get variable(): tf.Variable {
+    return this.tensor as unknown as tf.Variable;
+  }
+
+  /** Whether its numbers are those of its tensor. */
+  get isPlain(): boolean {
+    return this.codec.isPlain;
+  }
+
+  /** Stable across processes, where anything gave it a name. */
+  get name(): string {
+    return this.settings?.name ?? this.givenName ?? this.variable.name;
+  }
+
+  setForm({ codec, dim }: TableForm): void {
+    this.codec = codec;
+    this.dim = dim;
+  }
+
+  get isStepped(): boolean {
+    return this.#holders.size > 0;
+  }
+
+  heldBy(holder: WeakRef<SlotHolder>): void {
+    this.#holders.add(holder);
+  }
+
+  /** The slots with as many more rows, in all optimizers. */
+  slotsWithRows(more: number): Grown[] {
+    return [...this.#holders].flatMap((holder) => holder.deref()?.withRows(this, more) ?? []);
+  }
+
+  /** Frees what optimizers hold for it, once it is gone: disposing a model is enough without its optimizer. */
+  freeSlots(): void {
+    for (const holder of this.#holders) holder.deref()?.free(this);
+    this.#holders.clear();
+  }
+
+  /** Whether it had so many rows before it got more. */
+  hadRows(rows: number): boolean {
+    return this.#formerRows.has(rows);
+  }
+
+  hasHadRows(rows: number): void {
+    this.#formerRows.add(rows);
+  }
+
+  /** Refuses constraints that cannot be kept by looking at touched rows alone. */
+  checkConstraint(): void {
+    if (this.settings?.constraint?.kind !== 'axis') return;
+    throw new ValueError(
+      'embeddingsConstraint',
+      'a constraint along axis 1 (the rows), such as maxNorm({axis: 1}), or nonNeg, under an emb.train optimizer',
+      'another axis',
+    );
+  }
+}
+
+const tables = (): WeakMap<tf.TensorInfo, Table> => perProcess('tables', () => new WeakMap());
+
+/** The table of a variable; one of float32 for any other tensor that is looked up. */
+export function tableOf(tensor: tf.Tensor): Table {
+  const known = tables().get(tensor);
+  if (known !== undefined) return known;
+  const table = new Table(tensor as tf.Tensor2D);
+  if (tensor instanceof tf.Variable) tables().set(tensor, table);
+  return table;
+}
+
+/** The table of a variable that is known to be one, or a slot of one. */
+export function knownTable(tensor: tf.Tensor): Table | undefined {
+  return tables().get(tensor);
+}
+
+/** What layers say of a variable; null for one that is no table of a layer. */
+export function settingsOf(tensor: tf.Tensor): TableSettings | null {
+  return tables().get(tensor)?.settings ?? null;
+}
+
+/** The tables of a stable name: models of one process may have one each. */
+export function tablesNamed(name: string): Table[] {
+  return Object.values(tf.engine().registeredVariables).flatMap((variable) => {
+    const table = knownTable(variable);
+    return table?.settings?.name === name ? [table] : [];
+  });
+}
+
+/** Names that tfjs makes up, anew in each process, in the order in which variables are made. */
+export function isAnonymous(name: string): boolean {
+  return /^(\d+|variable(_\d+)?)$/.test(name);
+}
+
+/** The name that its layer, its optimizer or its maker gave to a variable; its shape where there is none. */
+export function variableText(variable: tf.Variable): string {
+  const name = knownTable(variable)?.name ?? variable.name;
+  return isAnonymous(name) ? `without a name, of shape [${variable.shape.join(', ')}]` : name;
+}
