@@ -65,7 +65,7 @@ async function lookedUp(example: BagCase, packed: HostTable | null, onGpu: boole
 
   if (!onGpu) {
     const wanted = referenceKernels.rowGradients(given, host, plain, options);
-    const ofRows = tf.tidy(() => backend.gradient.byRow({ gradient, bags, options }, rows, table as never));
+    const ofRows = tf.tidy(() => backend.gradient.byRow({ gradient, bags, options }, rows, tableOf(table)));
     const size = gradientMagnitude(example);
     found.push({ what: 'ids', ours: await take(ofRows.uniqueIds), theirs: wanted.uniqueIds, magnitude: 0 });
     found.push({ what: 'by row', ours: await take(ofRows.rowGradients), theirs: wanted.rowGradients, magnitude: size });
@@ -73,7 +73,7 @@ async function lookedUp(example: BagCase, packed: HostTable | null, onGpu: boole
   if (host.weights !== null) {
     const wanted = new Float32Array(host.values.length);
     referenceKernels.weightsGradient(plain, given, host, options, wanted);
-    const ours = await take(backend.gradient.byWeight(table as never, { gradient, bags, options }));
+    const ours = await take(backend.gradient.byWeight(tableOf(table), { gradient, bags, options }));
     found.push({ what: 'by weight', ours, theirs: wanted, magnitude: 4 * weightsGradientMagnitude(example) });
   }
   freeBags(bags);
