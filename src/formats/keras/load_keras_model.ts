@@ -10,6 +10,7 @@ import { takeInputsByName, type NamedInputsModel } from './import/named_predict.
 import { attach } from '../../preprocessing/pipeline/attached_pipeline.js';
 import { Pipeline } from '../../preprocessing/pipeline/pipeline.js';
 import { asOwn } from '../../tfjs/engine/own_functions.js';
+import { mendModel } from '../../layers/mended/mend_model.js';
 import { maskLosses } from '../../tfjs/training/masked_losses.js';
 
 export type { CustomObject } from './import/names/user_classes.js';
@@ -72,6 +73,7 @@ export function buildKerasModel(
     if (weights !== null) loadWeights(built, weights, strict);
     const model = disposeAll(takeInputsByName(built.model, built.inputKeys), building.made);
     maskLosses(model);
+    mendModel(model, topology.version);
     return built.strings === undefined ? model : attach(model, new Pipeline({ columns: built.strings.columns }));
   } catch (error) {
     disposeLayers(building.made);
@@ -122,6 +124,7 @@ export async function loadKerasModel(source: unknown, options: LoadKerasOptions 
     // Names of inputs are there once it is built.
     if (model instanceof tf.Sequential && model.outputs.length > 0) model.build();
     maskLosses(model);
+    mendModel(model, 3);
     return takeInputsByName(model, null);
   }
   try {

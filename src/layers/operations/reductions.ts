@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
 import { typeNamed } from './elementwise.js';
+import { largest, smallest } from './extremes.js';
 import { asSpec, axesOf, axisOf, tensorOf, type OperandType, type Rule, type Settings } from './operand.js';
 
 function reducedShape(shape: SymbolicShape, { axis, keepdims }: Settings): SymbolicShape {
@@ -119,8 +120,8 @@ const normalize: Rule = {
 export const REDUCTIONS: Readonly<Record<string, Rule>> = {
   Sum: reduction((x, axes, keepDims) => x.sum(axes, keepDims), own),
   Mean: reduction((x, axes, keepDims) => x.mean(axes, keepDims), float),
-  Max: reduction((x, axes, keepDims) => x.max(axes, keepDims), own),
-  Min: reduction((x, axes, keepDims) => x.min(axes, keepDims), own),
+  Max: reduction(largest, own),
+  Min: reduction(smallest, own),
   Prod: reduction((x, axes, keepDims) => tf.prod(x, axes, keepDims), own),
   Var: reduction(variance, float),
   Std: reduction((x, axes, keepDims) => variance(x, axes, keepDims).sqrt(), float),

@@ -10,7 +10,7 @@ import { asInference, isOfInference } from './inference_calls.js';
 import { layersOf, type Built, type BuiltLayer, type BuiltModel } from './built.js';
 import { inKerasOrder } from '../call_order.js';
 import { ATTENTION_OPERANDS, callLayer, modelInputs, passThrough } from './call_layer.js';
-import { withMask } from './keras_masks.js';
+import { apart, withMask } from './keras_masks.js';
 import { Masks } from './masks.js';
 import { checkClasses, inputArguments, makeLayer } from './make_layer.js';
 import { TensorRef, flatten, readCalls, readRefs, refsOf, replaceRefs, type CallJson } from './nodes.js';
@@ -340,7 +340,8 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   const asTensor = (value: Symbolic | ToldMask): Symbolic =>
     value instanceof ToldMask ? value.symbolic(building.made) : value;
   const result = (ref: TensorRef): Symbolic => asTensor(graph.get(within(ref)));
-  const results = flatten(replaceRefs(outputs, result)) as Symbolic[];
+  // The loop of tfjs gives a tensor that is asked for twice once.
+  const results = apart(flatten(replaceRefs(outputs, result)) as Symbolic[], masks, building.made);
   for (const each of results) masks.checkWhole(each, json);
   if (given.length === 0) throw layerError(json, 'input_layers', 'at least one input', described('none'));
   const cls = modelClass(json, building) ?? tf.LayersModel;

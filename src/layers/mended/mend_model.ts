@@ -1,0 +1,46 @@
+/** Models that this package loads train as Keras trains them, where layers of TensorFlow.js do otherwise. */
+import * as tf from '@tensorflow/tfjs';
+import { mendBatchNormalization } from './batch_normalization.js';
+import { mendLayerNormalization } from './layer_normalization.js';
+import { mendAveragePooling, mendGlobalMaxPooling } from './pooling.js';
+import { layersWithin, leavesOf, mendPenalties } from './penalties.js';
+import { mendOutputs } from './uneven_outputs.js';
+
+const mended = new WeakSet<tf.layers.Layer>();
+
+/** By the name of the class in tfjs. */
+const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: 2 | 3) => void>> = {
+  AveragePooling1D: mendAveragePooling,
+  AveragePooling2D: mendAveragePooling,
+  AveragePooling3D: mendAveragePooling,
+  BatchNormalization: mendBatchNormalization,
+  GlobalMaxPooling1D: mendGlobalMaxPooling,
+  GlobalMaxPooling2D: mendGlobalMaxPooling,
+  LayerNormalization: mendLayerNormalization,
+};
+
+function mendLayer(layer: tf.layers.Layer, version: 2 | 3): void {
+  if (mended.has(layer)) return;
+  mended.add(layer);
+  const className = layer.getClassName();
+  if (Object.hasOwn(MENDS, className)) MENDS[className]!(layer, version);
+  for (const each of layersWithin(layer)) mendLayer(each, version);
+}
+
+/** Models within a model, itself first, and those that Sequential models keep the graph of their layers in. */
+function modelsOf(model: tf.LayersModel): tf.LayersModel[] {
+  const { model: graph } = model as unknown as { readonly model?: tf.LayersModel };
+  const inner = model.layers.filter((layer) => layer instanceof tf.LayersModel);
+  return [model, ...(graph === undefined ? [] : [graph]), ...inner.flatMap(modelsOf)];
+}
+
+/** Mends a model and all within it; nothing of their classes changes. `version`: that of the Keras whose rules hold. */
+export function mendModel(model: tf.LayersModel, version: 2 | 3): void {
+  for (const layer of leavesOf(model)) mendLayer(layer, version);
+  for (const each of modelsOf(model)) {
+    if (mended.has(each)) continue;
+    mended.add(each);
+    mendPenalties(each, version);
+    mendOutputs(each);
+  }
+}

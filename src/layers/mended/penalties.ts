@@ -1,0 +1,85 @@
+/**
+ * What regularizers add to the loss of a model, as Keras counts it: each weight once, however often its layer is called,
+ * and those within recurrent layers and wrappers too, of which TensorFlow.js counts none. Outputs that a layer regularizes
+ * add their penalty in each call.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { asOwn } from '../../tfjs/engine/own_functions.js';
+import { mendCall, replace } from './call.js';
+
+interface Regularizer {
+  apply(x: tf.Tensor): tf.Scalar;
+}
+
+type Loss = () => tf.Scalar;
+
+/** The fields of tfjs that hold layers within a layer. */
+interface Holder {
+  readonly cell?: unknown;
+  readonly cells?: unknown;
+  readonly layer?: unknown;
+  readonly forwardLayer?: unknown;
+  readonly backwardLayer?: unknown;
+  readonly _losses?: readonly Loss[];
+}
+
+/** Layers within a layer that is no model. */
+export function layersWithin(layer: tf.layers.Layer): tf.layers.Layer[] {
+  const { cell, cells, layer: inner, forwardLayer, backwardLayer } = layer as unknown as Holder;
+  // A wrapper of both ways answers with the one that runs forward.
+  const within = forwardLayer === undefined ? [cell, cells, inner] : [forwardLayer, backwardLayer];
+  return within.flat().filter((each) => each instanceof tf.layers.Layer);
+}
+
+/** Penalties of outputs of the calls of this step, by layer. */
+const pending = new WeakMap<tf.layers.Layer, tf.Tensor[]>();
+
+/** Has a layer add a penalty of what it gives to the loss of a step. */
+export function penalizeOutputs(layer: tf.layers.Layer, regularizer: Regularizer): void {
+  mendCall(layer, (stock) => (inputs, kwargs) => {
+    const result = stock(inputs, kwargs);
+    if (kwargs['training'] !== true) return result;
+    const made = [result].flat().map((each) => tf.keep(tf.tidy(() => regularizer.apply(each).div(each.shape[0] || 1))));
+    pending.set(layer, [...(pending.get(layer) ?? []), ...made]);
+    return result;
+  });
+}
+
+/** The penalties of the outputs of a layer, for the scope of the caller. */
+function takePending(layer: tf.layers.Layer): tf.Scalar[] {
+  const kept = pending.get(layer) ?? [];
+  pending.delete(layer);
+  return kept.map((each) => {
+    const own = each.clone();
+    each.dispose();
+    return own as tf.Scalar;
+  });
+}
+
+/** Penalties of a layer that is no model and of all within; of weights that do not train Keras 2 counts them too. */
+function penaltiesOf(layer: tf.layers.Layer, version: 2 | 3): tf.Scalar[] {
+  const outputs = takePending(layer);
+  const within = layersWithin(layer);
+  // Tables count theirs in their own way.
+  if (within.length === 0) {
+    return version === 3 && !layer.trainable ? outputs : [...outputs, ...layer.calculateLosses()];
+  }
+  const { forwardLayer, _losses = [] } = layer as unknown as Holder;
+  const own = forwardLayer === undefined && (layer as unknown as Holder).layer === undefined ? _losses.map((loss) => loss()) : [];
+  return [...outputs, ...own, ...within.flatMap((each) => penaltiesOf(each, version))];
+}
+
+/** The layers of a model and of those within it, each once. */
+export function leavesOf(model: tf.LayersModel, found = new Set<tf.layers.Layer>()): Set<tf.layers.Layer> {
+  for (const layer of model.layers) {
+    if (layer instanceof tf.LayersModel) leavesOf(layer, found);
+    else found.add(layer);
+  }
+  return found;
+}
+
+/** Mends what a model adds to its loss. */
+export function mendPenalties(model: tf.LayersModel, version: 2 | 3): void {
+  const leaves = asOwn(() => [...leavesOf(model)]);
+  replace(model, 'calculateLosses', () => tf.tidy(() => leaves().flatMap((layer) => penaltiesOf(layer, version))));
+}
