@@ -23,6 +23,8 @@ import { Operation } from './operations/operation.js';
 import { GlobalAveragePooling1D } from './pooling/global_average_pooling1d.js';
 import { CandidateScores } from './candidate_scores.js';
 import { UnitNormalization } from './unit_normalization.js';
+import { KERAS_LAYERS } from './keras/keras_layers.js';
+import { ACTIVATION_CLASSES } from './keras_activations.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
 import { CategoryEncoding } from './preprocessing/category_encoding.js';
 import { DiscretizationLayer } from './preprocessing/discretization_layer.js';
@@ -68,6 +70,8 @@ export function registerLayers(): void {
   takeRaggedValues();
   batchUnevenRows();
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
+  for (const layer of KERAS_LAYERS) tf.serialization.registerClass(layer as never);
+  for (const activation of ACTIVATION_CLASSES) tf.serialization.registerClass(activation);
   tf.serialization.registerClass(KerasHardSigmoid);
   mendMasks();
   copyFinalState();

@@ -70,10 +70,10 @@ export function buildKerasModel(
   const building: Building = { version: topology.version, strict, made: [], sizes, customObjects };
   try {
     const built = buildModel(topology.root, building);
+    mendModel(built.model, topology.version);
     if (weights !== null) loadWeights(built, weights, strict);
     const model = disposeAll(takeInputsByName(built.model, built.inputKeys), building.made);
     maskLosses(model);
-    mendModel(model, topology.version);
     return built.strings === undefined ? model : attach(model, new Pipeline({ columns: built.strings.columns }));
   } catch (error) {
     disposeLayers(building.made);

@@ -1,5 +1,8 @@
 /** The layers that Keras and TensorFlow.js both have: which fields mean the same, and which values of others change nothing. */
 
+import { KERAS_KINDS, kindFor } from '../../layers/keras/keras_layers.js';
+import type { LayerKind } from '../../layers/keras/keras_layer.js';
+
 /** A layer in both libraries. Names of fields are those of Keras. */
 export interface StockLayer {
   /** Fields that both have. */
@@ -39,7 +42,7 @@ const without = (...left: string[]): string =>
     .join(' ');
 
 /** By the name of the class, which is the same in both. */
-export const STOCK_LAYERS: ReadonlyMap<string, StockLayer> = new Map([
+const SHARED: ReadonlyMap<string, StockLayer> = new Map([
   ['Dense', layer(`units activation use_bias ${weights('kernel', 'bias')}`, { fixed: { lora_rank: [null] } })],
   ['Activation', layer('activation')],
   ['Dropout', layer('rate noise_shape seed')],
@@ -125,6 +128,24 @@ export const STOCK_LAYERS: ReadonlyMap<string, StockLayer> = new Map([
   ['TimeDistributed', layer('layer')],
   ['Rescaling', layer('scale offset')],
 ]);
+
+/** The fields of a layer of ours that is told by a description. */
+function described({ fields, fixed = {} }: LayerKind): StockLayer {
+  const names = Object.keys(fields).map((field) => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  return { ...layer(names.join(' ')), fixed };
+}
+
+/** Layers of Keras with the fields that they have here, of which those of tfjs know the usual values alone. */
+export const STOCK_LAYERS: ReadonlyMap<string, StockLayer> = new Map([
+  ...[...KERAS_KINDS].map(([className, kind]) => [className, described(kind)] as const),
+  ...SHARED,
+]);
+
+/** The fields of the layer that computes what such a config tells; undefined where there is none. */
+export function layerFor(className: string, config: Readonly<Record<string, unknown>>): StockLayer | undefined {
+  const kind = kindFor(className, config);
+  return kind === null ? SHARED.get(className) : described(kind);
+}
 
 /** Fields that choose code or tell what only Python needs. */
 export const WITHOUT_EFFECT: ReadonlySet<string> = new Set([

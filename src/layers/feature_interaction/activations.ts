@@ -1,5 +1,6 @@
 /** Functions applied to each number of a tensor, given by name, by config or as a layer of tfjs. */
 import type * as tf from '@tensorflow/tfjs';
+import { KERAS_ACTIVATIONS } from '../keras_activations.js';
 import { readRegistered, type Family, type Registered } from '../../tables/registered_objects.js';
 
 /** What tfjs holds for the name of an activation. */
@@ -32,6 +33,7 @@ const CLASSES = [
   'gelu_new',
   'mish',
   'swish',
+  ...Object.values(KERAS_ACTIVATIONS),
 ];
 
 /** The activation inside an activation layer, or in the config of one; anything else as it is. */

@@ -1,15 +1,17 @@
 /** Models that this package loads train as Keras trains them, where layers of TensorFlow.js do otherwise. */
 import * as tf from '@tensorflow/tfjs';
 import { mendBatchNormalization } from './batch_normalization.js';
+import { mendConstraints } from './constraints.js';
+import { mendTimeDistributed } from './time_distributed.js';
 import { mendLayerNormalization } from './layer_normalization.js';
 import { mendAveragePooling, mendGlobalMaxPooling } from './pooling.js';
-import { layersWithin, leavesOf, mendPenalties } from './penalties.js';
+import { layersWithin, leavesOf, mendPenalties, mendRegularizers } from './penalties.js';
 import { mendOutputs } from './uneven_outputs.js';
 
 const mended = new WeakSet<tf.layers.Layer>();
 
 /** By the name of the class in tfjs. */
-const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: 2 | 3) => void>> = {
+const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: 2 | 3) => unknown>> = {
   AveragePooling1D: mendAveragePooling,
   AveragePooling2D: mendAveragePooling,
   AveragePooling3D: mendAveragePooling,
@@ -17,6 +19,7 @@ const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: 2 | 3) =>
   GlobalMaxPooling1D: mendGlobalMaxPooling,
   GlobalMaxPooling2D: mendGlobalMaxPooling,
   LayerNormalization: mendLayerNormalization,
+  TimeDistributed: (layer, version) => version === 2 && mendTimeDistributed(layer),
 };
 
 function mendLayer(layer: tf.layers.Layer, version: 2 | 3): void {
@@ -24,6 +27,8 @@ function mendLayer(layer: tf.layers.Layer, version: 2 | 3): void {
   mended.add(layer);
   const className = layer.getClassName();
   if (Object.hasOwn(MENDS, className)) MENDS[className]!(layer, version);
+  mendConstraints(layer);
+  mendRegularizers(layer);
   for (const each of layersWithin(layer)) mendLayer(each, version);
 }
 

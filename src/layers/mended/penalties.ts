@@ -4,11 +4,15 @@
  * add their penalty in each call.
  */
 import * as tf from '@tensorflow/tfjs';
+import { regularizerOf } from '../../tfjs/layers/penalties.js';
+import { absolute } from '../operations/extremes.js';
 import { asOwn } from '../../tfjs/engine/own_functions.js';
 import { mendCall, replace } from './call.js';
 
-interface Regularizer {
-  apply(x: tf.Tensor): tf.Scalar;
+/** What a regularizer of tfjs multiplies with. */
+interface Factors {
+  readonly l1?: number;
+  readonly l2?: number;
 }
 
 type Loss = () => tf.Scalar;
@@ -35,11 +39,13 @@ export function layersWithin(layer: tf.layers.Layer): tf.layers.Layer[] {
 const pending = new WeakMap<tf.layers.Layer, tf.Tensor[]>();
 
 /** Has a layer add a penalty of what it gives to the loss of a step. */
-export function penalizeOutputs(layer: tf.layers.Layer, regularizer: Regularizer): void {
+export function penalizeOutputs(layer: tf.layers.Layer, regularizer: object): void {
   mendCall(layer, (stock) => (inputs, kwargs) => {
     const result = stock(inputs, kwargs);
     if (kwargs['training'] !== true) return result;
-    const made = [result].flat().map((each) => tf.keep(tf.tidy(() => regularizer.apply(each).div(each.shape[0] || 1))));
+    const made = [result]
+      .flat()
+      .map((each) => tf.keep(tf.tidy(() => penalty(regularizer as Factors, each).div(each.shape[0] || 1))));
     pending.set(layer, [...(pending.get(layer) ?? []), ...made]);
     return result;
   });
@@ -65,8 +71,26 @@ function penaltiesOf(layer: tf.layers.Layer, version: 2 | 3): tf.Scalar[] {
     return version === 3 && !layer.trainable ? outputs : [...outputs, ...layer.calculateLosses()];
   }
   const { forwardLayer, _losses = [] } = layer as unknown as Holder;
-  const own = forwardLayer === undefined && (layer as unknown as Holder).layer === undefined ? _losses.map((loss) => loss()) : [];
+  const own =
+    forwardLayer === undefined && (layer as unknown as Holder).layer === undefined ? _losses.map((loss) => loss()) : [];
   return [...outputs, ...own, ...within.flatMap((each) => penaltiesOf(each, version))];
+}
+
+/** Mends the gradient of the regularizers of a layer for weights that are 0. */
+export function mendRegularizers(layer: tf.layers.Layer): void {
+  for (const loss of (layer as unknown as Holder)._losses ?? []) {
+    const regularizer = regularizerOf(loss) as (Factors & { getClassName?(): string }) | null;
+    if (regularizer?.getClassName?.() !== 'L1L2' || Object.hasOwn(regularizer, 'apply')) continue;
+    replace(regularizer, 'apply', (x: tf.Tensor) => penalty(regularizer, x));
+  }
+}
+
+/** What numbers of a tensor add to a loss. */
+function penalty({ l1 = 0, l2 = 0 }: Factors, x: tf.Tensor): tf.Tensor {
+  return tf.tidy(() => {
+    const sums = [...(l1 === 0 ? [] : [absolute(x).sum().mul(l1)]), ...(l2 === 0 ? [] : [x.square().sum().mul(l2)])];
+    return sums.reduce((a, b) => a.add(b), tf.scalar(0));
+  });
 }
 
 /** The layers of a model and of those within it, each once. */

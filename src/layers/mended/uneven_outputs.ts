@@ -38,7 +38,9 @@ function byRow(measure: Measure): Measure {
 export function mendOutputs(model: tf.LayersModel): void {
   const shapes = model.outputs.map(({ shape }) => shape);
   const isFlat = shapes.some(({ length }) => length < 2);
-  const isUneven = shapes.some((shape) => JSON.stringify(shape.slice(0, -1)) !== JSON.stringify(shapes[0]!.slice(0, -1)));
+  const isUneven = shapes.some(
+    (shape) => JSON.stringify(shape.slice(0, -1)) !== JSON.stringify(shapes[0]!.slice(0, -1)),
+  );
   if (!isFlat && !isUneven) return;
   const compile = model.compile.bind(model);
   replace(model, 'compile', (args: tf.ModelCompileArgs) => {

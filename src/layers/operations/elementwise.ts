@@ -1,6 +1,7 @@
 /** Operations on each number by itself, with the broadcasting and dtypes of Keras. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
+import { absolute } from './extremes.js';
 import {
   asSpec,
   broadcast,
@@ -217,8 +218,8 @@ export const ELEMENTWISE: Readonly<Record<string, Rule>> = {
   Isnan: unary((x) => tf.isNaN(x.toFloat()), { result: 'bool', isConstant: true }),
   Isinf: unary((x) => tf.isInf(x.toFloat()), { result: 'bool', isConstant: true }),
   Isfinite: unary((x) => tf.isFinite(x.toFloat()), { result: 'bool', isConstant: true }),
-  Abs: same(tf.abs),
-  Absolute: same(tf.abs),
+  Abs: same(absolute),
+  Absolute: same(absolute),
   Negative: same(tf.neg),
   Sign: same((x) => tf.sign(x.toFloat()).cast(x.dtype)),
   Square: same((x) => x.mul(x)),

@@ -1,6 +1,6 @@
-/** Largest and smallest numbers along axes, with the gradient of TensorFlow: equal ones share it, in tfjs each gets all. */
+/** Largest, smallest and absolute numbers with the gradients of TensorFlow: equal ones share it, in tfjs each gets all. */
 import * as tf from '@tensorflow/tfjs';
-import { isTapeOn, withLazyGradient } from '../../tfjs/lazy_gradient.js';
+import { isTapeOn, withLazyGradient, withoutTape } from '../../tfjs/lazy_gradient.js';
 
 type Reduce = (x: tf.Tensor, axes: number[], keepDims: boolean) => tf.Tensor;
 
@@ -31,3 +31,8 @@ export const largest: Reduce = shared((x, axes, keepDims) => x.max(axes, keepDim
 
 /** The smallest ones. */
 export const smallest: Reduce = shared((x, axes, keepDims) => x.min(axes, keepDims));
+
+/** Absolute values, with the gradient 0 at 0; in tfjs it is -1 there. */
+export function absolute(x: tf.Tensor): tf.Tensor {
+  return isTapeOn() ? x.mul(withoutTape(() => tf.sign(x.toFloat()).cast(x.dtype))) : tf.abs(x);
+}

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { toCamelCase } from '../../../base/camel_case.js';
 import { described } from '../../../base/errors.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
-import { STOCK_LAYERS, type StockLayer } from '../stock_layers.js';
+import { layerFor, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
 import { fieldJson, snakeWord } from './python_config.js';
 
@@ -89,7 +89,7 @@ function addBackward(written: Json): void {
 /** A layer of TensorFlow.js. Throws ValueError, which names it, where Keras has none that computes alike. */
 export function stockEntry(layer: NamedLayer, config: Json): LayerEntry {
   const { className, name } = layer;
-  const stock = STOCK_LAYERS.get(className);
+  const stock = layerFor(className, config);
   if (stock === undefined) {
     throw layerError(layer, 'className', 'a layer that can be written for Keras 3', described(className));
   }

@@ -1,6 +1,7 @@
 /** Configs of TensorFlow.js as Keras 3 writes them. */
 import { ConstantValues } from '../../../tables/constant_values.js';
 import { INITIALIZER_CLASSES } from '../../../tables/initializers.js';
+import { KERAS_ACTIVATIONS } from '../../../layers/keras_activations.js';
 import { isRecord } from '../../../base/options.js';
 import { composedActivation } from '../composed_activations.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
@@ -24,6 +25,8 @@ const ACTIVATIONS: Readonly<Record<string, string>> = {
   softsign: 'softsign',
   swish: 'silu',
   tanh: 'tanh',
+  ...Object.fromEntries(Object.entries(KERAS_ACTIVATIONS).map(([name, own]) => [own, name])),
+  kerasHardSilu: 'hard_silu',
 };
 
 /** Classes with other names in Keras. */

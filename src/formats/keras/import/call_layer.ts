@@ -5,6 +5,7 @@ import { DistributedEmbedding } from '../../../layers/distributed_embedding/laye
 import { Embedding } from '../../../layers/embedding/embedding.js';
 import { RaggedEmbedding } from '../../../layers/embedding/ragged_embedding.js';
 import { FeatureCross } from '../../../layers/feature_interaction/feature_cross.js';
+import { KerasLayer } from '../../../layers/keras/keras_layer.js';
 import { isRecord } from '../../../base/options.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
@@ -217,7 +218,9 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
   const inputs = isAttention ? attentionInputs(built, call, masks, made) : tensorsOf(built, merges ? args : first);
   if (!merges && !isAttention) most(1);
   const isLoop = LOOPS.includes(json.className);
-  const { initial_state: initial } = isAttention ? {} : readKwargs(built, kwargs, isLoop ? ['initial_state'] : []);
+  const { initial_state: initial } = isAttention
+    ? {}
+    : readKwargs(built, kwargs, isLoop ? ['initial_state'] : layer instanceof KerasLayer ? ['training'] : []);
   if (initial !== undefined) inputs.push(...tensorsOf(built, initial));
   if (isRecord(first) && !isTensor(first))
     throw layerError(json, 'inbound_nodes', 'a tensor or a list', described('an object'));

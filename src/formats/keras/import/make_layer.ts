@@ -4,10 +4,13 @@ import { closestName } from '../../../base/closest_name.js';
 import { warnOnce } from '../../../base/warn_once.js';
 import { isRecord } from '../../../base/options.js';
 import { Operation } from '../../../layers/operations/operation.js';
+import { mendFlatten } from '../../../layers/mended/flatten.js';
+import { penalizeOutputs } from '../../../layers/mended/penalties.js';
+import { readRegularizer } from '../../../tables/regularizers.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { isOwnClass, makeOwnLayer } from './own_layers.js';
-import { classOf, makeCustomLayer, stockArguments, type Reading } from './stock_config.js';
+import { activityRegularizer, classOf, makeCustomLayer, stockArguments, type Reading } from './stock_config.js';
 import { nameHere, readLayer, type LayerJson } from './topology.js';
 import { customObject, unknownWithin, type CustomObjects } from './names/user_classes.js';
 
@@ -186,5 +189,12 @@ export function makeLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
   // As tfjs does where weights follow: initial values are not computed.
   if (reading.strict)
     (made as unknown as { setFastWeightInitDuringBuild(on: boolean): void }).setFastWeightInitDuringBuild(true);
+  if (layer.className === 'Flatten') mendFlatten(made);
+  const activity = activityRegularizer(layer, reading);
+  if (activity !== null)
+    penalizeOutputs(
+      made,
+      naming(layer, () => readRegularizer(activity, 'activity_regularizer')!),
+    );
   return made;
 }

@@ -6,13 +6,15 @@ import { closestName } from '../../../base/closest_name.js';
 import { described } from '../../../base/errors.js';
 import { KerasHardSigmoid } from '../../../layers/keras_hard_sigmoid.js';
 import { InferenceBatchNormalization } from '../../../layers/inference_batch_normalization.js';
+import { kindFor } from '../../../layers/keras/keras_layers.js';
+import { KERAS_ACTIVATIONS } from '../../../layers/keras_activations.js';
 import { GRU } from '../../../layers/recurrent/gru.js';
 import { readComposed } from '../composed_activations.js';
 import { INITIALIZER_CLASSES, adaptInitializer } from '../../../tables/initializers.js';
 import { isRecord } from '../../../base/options.js';
 import { warnOnce } from '../../../base/warn_once.js';
 import { layerError, naming } from '../layer_error.js';
-import { STOCK_LAYERS, WITHOUT_EFFECT, type StockLayer } from '../stock_layers.js';
+import { WITHOUT_EFFECT, layerFor, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
 import { isModel, nameHere, readLayer, type Json, type LayerJson } from './topology.js';
 import { customObject, makeCustom, type CustomObject, type CustomObjects } from './names/user_classes.js';
@@ -59,6 +61,7 @@ const ACTIVATIONS: Readonly<Record<string, string>> = {
   softsign: 'softsign',
   swish: 'swish',
   tanh: 'tanh',
+  ...KERAS_ACTIVATIONS,
 };
 
 /** Other spellings of Keras. */
@@ -144,6 +147,13 @@ function readInitializer(value: unknown, layer: LayerJson, field: string, readin
   return { className: adapted, config: values };
 }
 
+/** The regularizer of what a layer gives, as `{className, config}` or an object; null where it has none. */
+export function activityRegularizer(layer: LayerJson, reading: Reading): object | null {
+  const { activity_regularizer: value = null, l1, l2 } = layer.config;
+  if (layer.className === 'ActivityRegularization') return { className: 'L1L2', config: { l1: l1 ?? 0, l2: l2 ?? 0 } };
+  return readRegularizer(value, layer, 'activity_regularizer', reading);
+}
+
 function readRegularizer(value: unknown, layer: LayerJson, field: string, reading: Reading): object | null {
   if (value === null) return null;
   const custom = readCustom(value, layer, reading);
@@ -157,10 +167,16 @@ function readRegularizer(value: unknown, layer: LayerJson, field: string, readin
   return null;
 }
 
-function readConstraint(value: unknown, layer: LayerJson, field: string, reading: Reading): null {
+/** Constraints that both have, by the name without underscores. */
+const CONSTRAINTS = ['MaxNorm', 'MinMaxNorm', 'NonNeg', 'UnitNorm'];
+
+function readConstraint(value: unknown, layer: LayerJson, field: string, reading: Reading): object | null {
   if (value === null) return null;
-  const note = 'TensorFlow.js applies no constraints while it trains a layer of its own.';
-  refuse(reading, layer, field, 'null', readObject(value)?.className ?? value, note);
+  const object = readObject(value);
+  const className = object?.className.replaceAll('_', '').toLowerCase();
+  const known = CONSTRAINTS.find((each) => each.toLowerCase() === className);
+  if (object !== null && known !== undefined) return { className: known, config: camelKeys(object.config) };
+  refuse(reading, layer, field, `one of ${CONSTRAINTS.join(', ')}`, object?.className ?? value);
   return null;
 }
 
@@ -176,7 +192,17 @@ function readInner(value: unknown, layer: LayerJson, field: string, reading: Rea
   const inner = readLayer(value, `${layer.name}.${field}`);
   const cls = customObject(inner.written, reading.customObjects);
   if (cls !== undefined) return makeCustomLayer(inner, cls, reading);
-  const stock = STOCK_LAYERS.get(inner.className);
+  const stock = layerFor(inner.className, inner.config);
+  const activity = inner.config['activity_regularizer'];
+  if (activity !== undefined && activity !== null)
+    refuse(
+      reading,
+      layer,
+      `${field}.activity_regularizer`,
+      'null',
+      activity,
+      'Of a layer within another none is applied.',
+    );
   if (isModel(inner) || stock === undefined) {
     throw layerError(layer, field, 'a layer that TensorFlow.js has', described(`a ${inner.className}`));
   }
@@ -185,6 +211,7 @@ function readInner(value: unknown, layer: LayerJson, field: string, reading: Rea
 
 /** The name under which the class is registered that computes what this layer of Keras does. */
 export function classOf({ className, config, isInference = false }: LayerJson): string {
+  if (kindFor(className, config) !== null) return `TfjsEmbeddings>${className}`;
   if (className === 'BatchNormalization' && isInference) return InferenceBatchNormalization.className;
   return className === 'GRU' && config['reset_after'] === true ? GRU.className : className;
 }
@@ -199,9 +226,6 @@ function readField(field: string, value: unknown, layer: LayerJson, reading: Rea
   if (field === 'axis' && ['BatchNormalization', 'Softmax'].includes(layer.className) && Array.isArray(value)) {
     if (value.length !== 1) refuse(reading, layer, field, 'one axis', value);
     return (value as unknown[])[0];
-  }
-  if (field === 'padding' && value === 'causal') {
-    refuse(reading, layer, field, "'same' or 'valid'", value, 'TensorFlow.js has no causal convolution with a bias.');
   }
   if (field === 'reset_after' && typeof value !== 'boolean') refuse(reading, layer, field, 'true or false', value);
   if (field === 'seed') return typeof value === 'number' ? value : null;
@@ -264,10 +288,9 @@ function checkRest(field: string, value: unknown, layer: LayerJson, stock: Stock
   }
   if (field === 'batch_input_shape' || field === 'batch_shape') return;
   // Keras 2 writes it beside those of the two weights that the layer has.
-  if (field === 'kernel_initializer' && layer.className === 'SeparableConv2D') return;
-  if (field === 'activity_regularizer') {
-    return refuse(reading, layer, field, 'null', readObject(value)?.className ?? value, 'TensorFlow.js applies none.');
-  }
+  if (field === 'kernel_initializer' && /^(Separable|Depthwise)Conv/.test(layer.className)) return;
+  // It is applied where the layer is made.
+  if (field === 'activity_regularizer') return;
   if (field === 'quantization_config') return refuse(reading, layer, field, 'null', value);
   const meant = closestName(field, stock.fields);
   refuse(
@@ -282,7 +305,7 @@ function checkRest(field: string, value: unknown, layer: LayerJson, stock: Stock
 
 /** The arguments that TensorFlow.js takes for a layer of Keras. Throws ValueError, which names the layer and the field. */
 export function stockArguments(layer: LayerJson, reading: Reading): Record<string, unknown> {
-  const stock = STOCK_LAYERS.get(layer.className)!;
+  const stock = layerFor(layer.className, layer.config)!;
   const { config } = layer;
   naming(layer, () => checkFloat32Policy(config['dtype']));
   checkSizes(reading, layer);

@@ -272,7 +272,7 @@ class Drawer:
             other = self.rng.choice(near)
             if kind == "MultiHeadAttention":
                 scores = self.chance(0.2)
-                layer = self.layer(kind, num_heads=self.one(1, 2), key_dim=self.one(2, 3), **self.frozen())
+                layer = self.layer(kind, num_heads=self.one(1, 2), key_dim=self.one(2, 3))
                 out = layer(a, other, use_causal_mask=self.chance(0.2), return_attention_scores=scores)
                 return list(out) if scores else out
             layer = self.layer(kind, use_scale=self.chance(0.5))

@@ -60,7 +60,9 @@ function difference(found: readonly tf.Tensor[], wanted: readonly Packed[]): str
 const BATCH = 4;
 
 function messageOf(error: unknown): string {
-  return String((error as Error).message).split('\n')[0]!.slice(0, 300);
+  return String((error as Error).message)
+    .split('\n')[0]!
+    .slice(0, 300);
 }
 
 function single<T>(list: T[]): T | T[] {

@@ -1,0 +1,70 @@
+/** Activations of Keras that TensorFlow.js lacks, under names that stay as they are in saved models. */
+import * as tf from '@tensorflow/tfjs';
+import { withoutTape } from '../tfjs/lazy_gradient.js';
+
+type Function = (x: tf.Tensor) => tf.Tensor;
+
+/** One where a number fulfils it, else zero; no gradient goes through it. */
+const isSo = (test: () => tf.Tensor): tf.Tensor => withoutTape(() => test().toFloat());
+
+const beyondHalf: Function = (x) => isSo(() => tf.greater(tf.abs(x), 0.5));
+
+/** Softmax with zeros: what lies above a threshold, with which the numbers of the last axis sum up to 1. */
+const sparsemax: Function = (x) => {
+  const isAbove = isSo(() => {
+    const sorted = tf.topk(x, x.shape.at(-1)!, true).values;
+    const counts = tf.range(1, x.shape.at(-1)! + 1);
+    const sums = tf.cumsum(sorted, -1);
+    const within = tf.greater(sorted.mul(counts).add(1), sums).toFloat();
+    return tf.greater(x, sorted.mul(within).sum(-1, true).sub(1).div(within.sum(-1, true)));
+  });
+  const threshold = x.mul(isAbove).sum(-1, true).sub(1).div(isAbove.sum(-1, true));
+  return x.sub(threshold).mul(isAbove);
+};
+
+/** By Keras's name: those that have no settings, or are called with the usual ones. */
+const FUNCTIONS: Readonly<Record<string, Function>> = {
+  exponential: (x) => tf.exp(x),
+  hard_silu: (x) => x.mul(tf.relu6(x.add(3)).div(6)),
+  hard_tanh: (x) => tf.clipByValue(x, -1, 1),
+  celu: (x) => tf.elu(x),
+  log_sigmoid: (x) => tf.neg(tf.softplus(tf.neg(x))),
+  leaky_relu: (x) => tf.leakyRelu(x, 0.2),
+  hard_shrink: (x) => x.mul(beyondHalf(x)),
+  soft_shrink: (x) => x.sub(withoutTape(() => tf.sign(x).mul(0.5))).mul(beyondHalf(x)),
+  tanh_shrink: (x) => x.sub(tf.tanh(x)),
+  squareplus: (x) => x.add(tf.sqrt(x.square().add(4))).div(2),
+  sparsemax,
+  sparse_plus: (x) => {
+    const within = tf.clipByValue(x, -1, 1).add(1).square().div(4);
+    return within.add(tf.relu(x.sub(1)));
+  },
+};
+
+/** Names here by those of Keras. */
+export const KERAS_ACTIVATIONS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.keys(FUNCTIONS).map((name) => [name, `keras${className(name)}`])),
+  hard_swish: 'kerasHardSilu',
+};
+
+function className(name: string): string {
+  return name
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+/** The classes, to be registered. */
+export const ACTIVATION_CLASSES = Object.entries(FUNCTIONS).map(([name, compute]) => {
+  return class extends tf.serialization.Serializable {
+    static readonly className = KERAS_ACTIVATIONS[name]!;
+
+    apply(x: tf.Tensor): tf.Tensor {
+      return tf.tidy(() => compute(x));
+    }
+
+    override getConfig(): tf.serialization.ConfigDict {
+      return {};
+    }
+  };
+});
