@@ -14,7 +14,7 @@ const sparsemax: Function = (x) => {
   const isAbove = isSo(() => {
     const sorted = tf.topk(x, x.shape.at(-1)!, true).values;
     const counts = tf.range(1, x.shape.at(-1)! + 1);
-    const sums = tf.cumsum(sorted, -1);
+    const sums = tf.cumsum(sorted, x.rank - 1);
     const within = tf.greater(sorted.mul(counts).add(1), sums).toFloat();
     return tf.greater(x, sorted.mul(within).sum(-1, true).sub(1).div(within.sum(-1, true)));
   });

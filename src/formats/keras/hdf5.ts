@@ -67,6 +67,8 @@ const DEEPEST = 24;
 /** Numbers of one, two, four and eight bytes, as NumPy writes their types. */
 const NUMBERS = /^([<>|=])([fiu])([1248])$/;
 
+type Entity = jsfive.Group | jsfive.Dataset;
+
 /** An HDF5 file in memory, for reading. */
 export class Hdf5File {
   private constructor(
@@ -102,8 +104,22 @@ export class Hdf5File {
     }
   }
 
-  #get(path: string): jsfive.Group | jsfive.Dataset | null {
-    return this.#read(path, () => (path === '/' ? this.file : this.file.get(path)) ?? null);
+  /** By path: the library reads all links of a group each time that it comes by. */
+  readonly #entities = new Map<string, Entity | null>();
+
+  #get(path: string): Entity | null {
+    const [name, ...outer] = path.split('/').filter((part) => part !== '').reverse() as [string?, ...string[]];
+    return this.#read(path, () => (name === undefined ? this.file : this.#within(outer.reverse(), name)));
+  }
+
+  #within(folders: readonly string[], name: string): Entity | null {
+    const path = [...folders, name].join('/');
+    const known = this.#entities.get(path);
+    if (known !== undefined) return known;
+    const parent = folders.length === 0 ? this.file : this.#within(folders.slice(0, -1), folders.at(-1)!);
+    const found = parent instanceof this.library.Group ? (parent.get(name) ?? null) : null;
+    this.#entities.set(path, found);
+    return found;
   }
 
   /** An attribute that holds a text; null where there is none. */

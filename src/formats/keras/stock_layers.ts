@@ -147,6 +147,13 @@ export function layerFor(className: string, config: Readonly<Record<string, unkn
   return kind === null ? SHARED.get(className) : described(kind);
 }
 
+/** The fields of a layer of this class here, which may have the name of another one in tfjs. */
+export function layerOf(registered: string): StockLayer | undefined {
+  const className = registered.replace('TfjsEmbeddings>', '');
+  const kind = className === registered ? undefined : KERAS_KINDS.get(className);
+  return kind === undefined ? SHARED.get(className) : described(kind);
+}
+
 /** Fields that choose code or tell what only Python needs. */
 export const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'autocast',

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { toCamelCase } from '../../../base/camel_case.js';
 import { described } from '../../../base/errors.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
-import { layerFor, type StockLayer } from '../stock_layers.js';
+import { layerOf, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
 import { fieldJson, snakeWord } from './python_config.js';
 
@@ -75,7 +75,8 @@ function checkPadding(layer: NamedLayer, written: Json): void {
 /** A layer within another, from its config. */
 function innerEntry(value: unknown, outer: NamedLayer): LayerEntry {
   const { className, config } = value as { className: string; config: Json };
-  return stockEntry({ className: kerasName(className), name: String(config['name'] ?? outer.name) }, config);
+  const named = { className: kerasName(className), name: String(config['name'] ?? outer.name) };
+  return stockEntry(named, config, className);
 }
 
 /** Keras makes no layer that runs forward of one that runs backward. */
@@ -86,10 +87,10 @@ function addBackward(written: Json): void {
   written['backward_layer'] = { ...layer, config };
 }
 
-/** A layer of TensorFlow.js. Throws ValueError, which names it, where Keras has none that computes alike. */
-export function stockEntry(layer: NamedLayer, config: Json): LayerEntry {
+/** A layer of TensorFlow.js. Throws ValueError, which names it, where Keras has none that computes alike. `registered`: the name of its class here. */
+export function stockEntry(layer: NamedLayer, config: Json, registered = layer.className): LayerEntry {
   const { className, name } = layer;
-  const stock = layerFor(className, config);
+  const stock = layerOf(registered);
   if (stock === undefined) {
     throw layerError(layer, 'className', 'a layer that can be written for Keras 3', described(className));
   }

@@ -345,7 +345,7 @@ function layerEntry(layer: tf.layers.Layer): LayerEntry {
   const config = layer.getConfig() as Json;
   if (layer.getClassName() === 'Embedding') return stockEmbedding(layer, config);
   checkAxis(layer);
-  return stockEntry(namedLayer(layer), configOf(layer));
+  return stockEntry(namedLayer(layer), configOf(layer), layer.getClassName());
 }
 
 /** The embedding layer of TensorFlow.js itself. */

@@ -69,8 +69,15 @@ function single<T>(list: T[]): T | T[] {
   return list.length === 1 ? list[0]! : list;
 }
 
-/** Loads the model, predicts, trains an epoch and predicts again. */
+/** Loads the model, predicts, trains an epoch and predicts again; what stays behind of it is an error too. */
 export async function outcomeOf(drawn: DrawnModel): Promise<Outcome> {
+  const before = tf.memory().numTensors;
+  const outcome = await runOf(drawn);
+  const left = tf.memory().numTensors - before;
+  return left === 0 || outcome.kind === 'crash' ? outcome : { kind: 'crash', detail: `leaves ${left} tensors` };
+}
+
+async function runOf(drawn: DrawnModel): Promise<Outcome> {
   let model: tf.LayersModel;
   try {
     model = await emb.loadKerasModel(drawn.file);
@@ -80,6 +87,7 @@ export async function outcomeOf(drawn: DrawnModel): Promise<Outcome> {
   }
   const x = drawn.inputs.map(unpack);
   const y = drawn.targets.map(unpack);
+  const optimizer = tf.train.sgd(0.05);
   let stage = 'predict';
   const predictions = (): tf.Tensor[] => [model.predict(single(x))].flat();
   try {
@@ -89,7 +97,7 @@ export async function outcomeOf(drawn: DrawnModel): Promise<Outcome> {
     if (wrong !== null) return { kind: 'wrong', detail: `predict: ${wrong}` };
     if (drawn.after === undefined) return { kind: 'equal', detail: 'not trained' };
     stage = 'fit';
-    model.compile({ optimizer: tf.train.sgd(0.05), loss: y.map(() => 'meanSquaredError') });
+    model.compile({ optimizer, loss: y.map(() => 'meanSquaredError') });
     const { history } = await model.fit(single(x), single(y), {
       batchSize: BATCH,
       epochs: 1,
@@ -108,6 +116,7 @@ export async function outcomeOf(drawn: DrawnModel): Promise<Outcome> {
     return { kind: 'crash', detail: `${stage}: ${messageOf(error)}` };
   } finally {
     tf.dispose([x, y]);
+    optimizer.dispose();
     model.dispose();
   }
 }
