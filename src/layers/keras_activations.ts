@@ -9,19 +9,6 @@ const isSo = (test: () => tf.Tensor): tf.Tensor => withoutTape(() => test().toFl
 
 const beyondHalf: Function = (x) => isSo(() => tf.greater(tf.abs(x), 0.5));
 
-/** Softmax with zeros: what lies above a threshold, with which the numbers of the last axis sum up to 1. */
-const sparsemax: Function = (x) => {
-  const isAbove = isSo(() => {
-    const sorted = tf.topk(x, x.shape.at(-1)!, true).values;
-    const counts = tf.range(1, x.shape.at(-1)! + 1);
-    const sums = tf.cumsum(sorted, x.rank - 1);
-    const within = tf.greater(sorted.mul(counts).add(1), sums).toFloat();
-    return tf.greater(x, sorted.mul(within).sum(-1, true).sub(1).div(within.sum(-1, true)));
-  });
-  const threshold = x.mul(isAbove).sum(-1, true).sub(1).div(isAbove.sum(-1, true));
-  return x.sub(threshold).mul(isAbove);
-};
-
 /** By Keras's name: those that have no settings, or are called with the usual ones. */
 const FUNCTIONS: Readonly<Record<string, Function>> = {
   exponential: (x) => tf.exp(x),
@@ -34,7 +21,6 @@ const FUNCTIONS: Readonly<Record<string, Function>> = {
   soft_shrink: (x) => x.sub(withoutTape(() => tf.sign(x).mul(0.5))).mul(beyondHalf(x)),
   tanh_shrink: (x) => x.sub(tf.tanh(x)),
   squareplus: (x) => x.add(tf.sqrt(x.square().add(4))).div(2),
-  sparsemax,
   sparse_plus: (x) => {
     const within = tf.clipByValue(x, -1, 1).add(1).square().div(4);
     return within.add(tf.relu(x.sub(1)));

@@ -108,7 +108,10 @@ export class Hdf5File {
   readonly #entities = new Map<string, Entity | null>();
 
   #get(path: string): Entity | null {
-    const [name, ...outer] = path.split('/').filter((part) => part !== '').reverse() as [string?, ...string[]];
+    const [name, ...outer] = path
+      .split('/')
+      .filter((part) => part !== '')
+      .reverse() as [string?, ...string[]];
     return this.#read(path, () => (name === undefined ? this.file : this.#within(outer.reverse(), name)));
   }
 

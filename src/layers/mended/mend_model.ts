@@ -1,6 +1,7 @@
 /** Models that this package loads train as Keras trains them, where layers of TensorFlow.js do otherwise. */
 import * as tf from '@tensorflow/tfjs';
 import { mendBatchNormalization } from './batch_normalization.js';
+import { replaceStockGradient } from '../../tfjs/engine/stock_gradient.js';
 import { mendConstraints } from './constraints.js';
 import { mendTimeDistributed } from './time_distributed.js';
 import { mendLayerNormalization } from './layer_normalization.js';
@@ -9,6 +10,17 @@ import { layersWithin, leavesOf, mendPenalties, mendRegularizers } from './penal
 import { mendOutputs } from './uneven_outputs.js';
 
 const mended = new WeakSet<tf.layers.Layer>();
+
+/** A sequence of one step is unstacked into one tensor, whose gradient tfjs takes for a list. */
+function mendUnstack(): void {
+  replaceStockGradient(
+    'Unpack',
+    'one step',
+    (stock) =>
+      (dy, ...rest) =>
+        stock([dy].flat() as never, ...rest),
+  );
+}
 
 /** By the name of the class in tfjs. */
 const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: 2 | 3) => unknown>> = {
@@ -27,6 +39,7 @@ function mendLayer(layer: tf.layers.Layer, version: 2 | 3): void {
   mended.add(layer);
   const className = layer.getClassName();
   if (Object.hasOwn(MENDS, className)) MENDS[className]!(layer, version);
+  if (layer instanceof tf.RNN) mendUnstack();
   mendConstraints(layer);
   mendRegularizers(layer);
   for (const each of layersWithin(layer)) mendLayer(each, version);

@@ -271,10 +271,8 @@ class Drawer:
             near = [x for x in pool if len(x.shape) == 3 and x.shape[-1] == a.shape[-1]]
             other = self.rng.choice(near)
             if kind == "MultiHeadAttention":
-                scores = self.chance(0.2)
                 layer = self.layer(kind, num_heads=self.one(1, 2), key_dim=self.one(2, 3))
-                out = layer(a, other, use_causal_mask=self.chance(0.2), return_attention_scores=scores)
-                return list(out) if scores else out
+                return layer(a, other, use_causal_mask=self.chance(0.2))
             layer = self.layer(kind, use_scale=self.chance(0.5))
             return layer([a, other], use_causal_mask=self.chance(0.2))
         if kind == "op":

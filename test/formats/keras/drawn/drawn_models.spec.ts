@@ -51,7 +51,9 @@ describe('drawn models of Keras', () => {
           }
         }
         expect(drawn).toBeGreaterThan(0.8 * COUNT);
-        expect(refused.length).withContext(refused.join('\n')).toBeLessThanOrEqual(Math.ceil(0.05 * drawn) + 1);
+        expect(refused.length)
+          .withContext(refused.join('\n'))
+          .toBeLessThanOrEqual(Math.ceil(0.05 * drawn) + 1);
       },
       PYTHON_TIMEOUT_MS,
     );

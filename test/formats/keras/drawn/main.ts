@@ -33,6 +33,8 @@ if (!existsSync(path)) {
   writeFileSync(path, python.run(SCRIPT, folder, given.keras, given.seed, given.count));
 }
 await emb.ready();
+if (given.backend === 'wasm') await import('@tensorflow/tfjs-backend-wasm');
+if (given.backend === 'tensorflow') await import('@tensorflow/tfjs-node');
 await tf.setBackend(given.backend);
 console.warn = () => {};
 const counts: Record<string, number> = {};
