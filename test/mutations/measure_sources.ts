@@ -6,10 +6,10 @@ import { mutantsOf, type Switchable } from './draw.js';
 import { Hunt, type Found } from './hunt.js';
 import { tryAll, type Request } from './measure.js';
 import { mutated } from './mutant_text.js';
-import { nearestFirst } from './nearness.js';
 import { ReachMap } from './reach/reach_map.js';
-import { homesOf, isHome, specFilesOf, type Room } from './rooms.js';
-import { inSandbox } from './sandbox.js';
+import type { Room } from './rooms.js';
+import { CACHE, inSandbox } from './sandbox.js';
+import { SpecsNear } from './specs_near.js';
 import { SwitchedSpecs } from './switched/switched_specs.js';
 import type { Tally } from './tally.js';
 import { TypeCheck } from './type_check.js';
@@ -31,19 +31,25 @@ function within(seconds: number, specs: readonly string[], secondsOf: (spec: str
   return specs.filter((spec, i) => (sum += secondsOf(spec)) <= seconds || i < 3);
 }
 
+/** Spec files are looked into that take so many times as long as those may that reach a change: not all of them do. */
+const MOST_TRIED = 5;
+
 /** Takes long to make; serves all rooms. */
 let typeCheck: TypeCheck | null = null;
 
 export async function measureSources(root: string, room: Room, request: Request): Promise<Tally> {
   const reach = new ReachMap(root);
-  const homes = homesOf(room);
-  const specs = specFilesOf(root).filter((spec) => isHome(homes, spec));
+  const near = new SpecsNear(root, MOST_TRIED * request.seconds);
   const { mutants, switched } = await mutantsOf(root, room.sources);
   const types = (typeCheck ??= new TypeCheck(root));
   const inDevices = bundled(root);
   return inSandbox(root, `${room.name}-switched`, (switchedTree) =>
     inSandbox(root, room.name, async (tree) => {
-      const switches = new SwitchedSpecs(switchedTree, switched);
+      const switches = new SwitchedSpecs(
+        switchedTree,
+        switched,
+        join(root, CACHE, `dry-${room.name.replaceAll('/', '-')}`),
+      );
       const hunt = new Hunt(tree, (spec) => reach.secondsOf(spec));
       const write = (file: string, text: string): void => {
         writeFileSync(join(tree, file), text);
@@ -62,7 +68,7 @@ export async function measureSources(root: string, room: Room, request: Request)
           isChanged = false;
         };
         const reaching = reach.specsFor(file, from, to);
-        const chosen = within(request.seconds, reaching.length > 0 ? reaching : nearestFirst(file, specs), (spec) =>
+        const chosen = within(request.seconds, reaching.length > 0 ? reaching : near.of(file), (spec) =>
           reach.secondsOf(spec),
         );
         try {
@@ -76,7 +82,7 @@ export async function measureSources(root: string, room: Room, request: Request)
           complaint: (mutant, text) => Promise.resolve(types.complaint(mutant.file, mutated(text, mutant))),
           async find(mutant, text) {
             const { id, file } = mutant;
-            const files = nearestFirst(file, specs);
+            const files = near.of(file);
             const missed = file.endsWith('.ts') ? await switches.find({ id, files, seconds: request.seconds }) : null;
             if (missed === null) return findAlone(mutant, text);
             const { found, isStatic } = missed;

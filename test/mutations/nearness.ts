@@ -12,7 +12,3 @@ export function nearness(source: string, spec: string): number {
   const name = (path: string): string => path.replace(/(\.spec)?\.ts$/, '');
   return name(parts.at(-1)!) === name(others.at(-1)!) ? shared + OWN_NAME : shared;
 }
-
-export function nearestFirst(source: string, specs: readonly string[]): string[] {
-  return [...specs].sort((a, b) => nearness(source, b) - nearness(source, a) || (a < b ? -1 : 1));
-}

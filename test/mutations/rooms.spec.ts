@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LEFT_OUT, findRooms, homesOf, isHome, roomsOf, specFilesOf } from './rooms.js';
+import { LEFT_OUT, findRooms, roomsOf } from './rooms.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -38,18 +38,6 @@ describe('rooms of mutations', () => {
       'hosts',
     ];
     expect(names).toEqual(jasmine.arrayContaining(others));
-  });
-
-  it('have specs of their own, which are there', () => {
-    const specs = specFilesOf(ROOT);
-    for (const room of roomsOf(ROOT).values()) {
-      if (room.isNative) continue;
-      for (const home of homesOf(room)) {
-        expect(specs.some((spec) => isHome([home], spec)))
-          .withContext(`${room.name}: ${home}`)
-          .toBeTrue();
-      }
-    }
   });
 
   it('are found by name and by path, of C all at once', () => {

@@ -82,46 +82,6 @@ export function findRooms(root: string, name: string): Room[] {
   });
 }
 
-/** What the paths of the spec files of a room begin with, under `test`; other specs count where they are known to reach a change. */
-export function homesOf({ name, sources }: Room): string[] {
-  const folders = sources.map((path) => path.replace(/^src\//, '').split('/'));
-  const own = folders.map(([first, second], i) => {
-    if (first === 'custom-ops') return second === 'server' ? 'custom-ops/server/' : 'custom-ops/setup/';
-    if (folders[i]!.length === 1) return '*';
-    return Object.values(APART).includes(name) ? `${first}/${second}/` : `${first}/`;
-  });
-  return [...new Set([...own, ...(OTHERS[name] ?? [])])];
-}
-
-/** Specs that are about a room, and lie elsewhere. `*` are those that lie directly in `test`. */
-const OTHERS: Readonly<Record<string, readonly string[]>> = {
-  src: ['bad_input/'],
-  base: [
-    'bad_input/',
-    'optimizers/',
-    'formats/saved_model/graph',
-    'formats/saved_model/bundle',
-    'formats/graph_models/',
-  ],
-  ids: ['bad_input/ragged'],
-  lookup: ['bad_input/', 'optimizers/', 'formats/graph_models/'],
-  rules: ['optimizers/', 'tpu/optimizers/', 'bad_input/optimizers'],
-  optimizers: ['base/positional', 'bad_input/optimizers', 'layers/training'],
-  tables: ['base/positional', 'layers/', 'bad_input/'],
-  layers: ['base/positional', 'bad_input/', 'tfjs/', 'formats/keras/preprocessing_layers'],
-  tpu: ['base/positional'],
-  preprocessing: ['base/positional', 'bad_input/preprocessing', 'layers/integer_lookup', 'layers/preprocessing'],
-  devices: ['backends/emulator/', 'tpu/sparse_core/', 'report/sparse_cores'],
-  emulator: ['backends/devices/', 'tpu/sparse_core/', 'report/sparse_cores'],
-  tfjs: ['layers/', 'capture/', 'formats/graph_models/'],
-  backends: ['lookup/'],
-};
-
-export function isHome(homes: readonly string[], spec: string): boolean {
-  const path = spec.replace(/^test\//, '');
-  return homes.some((home) => (home === '*' ? !path.includes('/') : path.startsWith(home)));
-}
-
 /** Every spec file under the root. */
 export function specFilesOf(root: string): string[] {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })

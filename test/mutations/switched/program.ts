@@ -2,6 +2,7 @@
  * Holds every change of a room behind a switch, as Stryker's instrumenter puts it, and runs specs with one of them on. The
  * sources and the package are loaded once for all changes, and of a spec file only the specs run that reach the change.
  */
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -154,7 +155,8 @@ async function specFile(file: string): Promise<SpecFile | null> {
   }
   for (const [change] of takeCounts()) statics.add(String(change));
   const ids = allIds().filter((id) => !known.has(id));
-  const kept = join(FOLDER, `${file.replaceAll('/', '-')}.json`);
+  const text = createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16);
+  const kept = join(FOLDER, `${file.replaceAll('/', '-')}-${text}.json`);
   let dry: DryRun;
   if (existsSync(kept)) {
     dry = JSON.parse(readFileSync(kept, 'utf8')) as DryRun;

@@ -44,7 +44,7 @@ describe('SwitchedSpecs', () => {
       writeFileSync(file, `${head}\n${text}`);
       return file;
     });
-    specs = new SwitchedSpecs(ROOT, new Map());
+    specs = new SwitchedSpecs(ROOT, new Map(), join(folder, 'dry'));
   });
   afterAll(() => {
     specs.close();

@@ -1,7 +1,7 @@
 /** Runs the specs in a process that holds every change of a room behind a switch; starts it anew where it is spoilt. */
 import { fork, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Found } from '../hunt.js';
 import { whenLate } from '../specs/patience.js';
@@ -25,22 +25,31 @@ export interface Missed {
 
 export class SwitchedSpecs {
   private child: ChildProcess | null = null;
-  /** What specs do without a change. */
-  private readonly dryRuns = mkdtempSync(join(tmpdir(), 'dry-runs-'));
+  /** What specs do without a change, of these sources. */
+  private readonly dryRuns: string;
   private readonly closed = (): void => this.close();
 
-  /** `switched` are the sources of the room with their switches, by path; they are written into the tree. */
+  /**
+   * `switched` are the sources of the room with their switches, by path; they are written into the tree. What specs do
+   * without a change is kept in a folder, until the sources differ.
+   */
   constructor(
     private readonly tree: string,
     switched: ReadonlyMap<string, string>,
+    folder: string,
   ) {
+    const key = createHash('sha256')
+      .update(JSON.stringify([...switched]))
+      .digest('hex')
+      .slice(0, 16);
+    this.dryRuns = join(folder, key);
+    if (!existsSync(this.dryRuns)) rmSync(folder, { recursive: true, force: true });
     for (const [path, text] of switched) writeFileSync(join(tree, path), text);
     process.once('exit', this.closed);
   }
 
   close(): void {
     this.endChild();
-    rmSync(this.dryRuns, { recursive: true, force: true });
     process.off('exit', this.closed);
   }
 

@@ -1,0 +1,32 @@
+/** The spec files that are likely to notice a change of a source: those that import it or speak of it, near and quick ones first. */
+import { specsFor } from '../changes/changed_specs.js';
+import { ImportGraph } from '../changes/import_graph.js';
+import { recordedSeconds, specFiles } from '../runner/spec_files.js';
+import { specFilesOf } from './rooms.js';
+
+export class SpecsNear {
+  private readonly graph: ImportGraph;
+  private readonly seconds = recordedSeconds();
+  private readonly found = new Map<string, readonly string[]>();
+
+  /** `most`: the seconds of those that are looked into for one source. */
+  constructor(
+    private readonly root: string,
+    private readonly most: number,
+  ) {
+    this.graph = ImportGraph.of(root);
+  }
+
+  of(source: string): readonly string[] {
+    if (!this.found.has(source)) {
+      const allowed = new Set(specFilesOf(this.root));
+      const specs = specFiles().filter(({ name }) => allowed.has(name));
+      const { files } = specsFor([source], specs, this.graph, this.seconds, this.most);
+      this.found.set(
+        source,
+        files.map(({ name }) => name),
+      );
+    }
+    return this.found.get(source)!;
+  }
+}
