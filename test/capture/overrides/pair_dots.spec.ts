@@ -1,5 +1,5 @@
 /** Products of all pairs of features as one op in captured steps: the numbers of the layer, and nowhere else. */
-import { PAIR_DOTS } from '../../../src/capture/overrides/pair_dots.js';
+import { EXACT_PAIR_DOTS, PAIR_DOTS } from '../../../src/capture/overrides/pair_dots.js';
 import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
@@ -68,6 +68,24 @@ describeSteps('Products of pairs as one op', () => {
       await expectCaptured(trainTwins(() => model({ selfInteraction })));
     });
   }
+
+  it('are taken where every bit is that of the layer, which is so of products without a sum', async () => {
+    const random = new Random(8);
+    const layer = emb.layers.dotInteraction({ selfInteraction: true });
+    const bits = (f: () => tf.Tensor): number[] => [...new Int32Array(tf.tidy(f).dataSync().slice().buffer)];
+    const single = [2, 3, 40].map((batch) => ({ count: 4, batch, dim: 1 }));
+    for (const shape of [...SHAPES, ...single]) {
+      tf.engine().startScope();
+      const features = featuresOf(random, shape);
+      const dots = (): tf.Tensor => layer.apply(features) as tf.Tensor;
+      let exact: number[] = [];
+      const ops = await pairOps(() => (exact = bits(() => withOverrides([EXACT_PAIR_DOTS], dots))));
+      const where = JSON.stringify(shape);
+      expect(exact).withContext(where).toEqual(bits(dots));
+      if (shape.dim === 1) expect(ops.length).withContext(where).toBeGreaterThan(0);
+      tf.engine().endScope();
+    }
+  });
 
   it('are the same for any number of threads', () => {
     const features = featuresOf(new Random(2), { count: 27, batch: 300, dim: 16 });
