@@ -1,8 +1,11 @@
 /** The spec files that are likely to notice a change of a source: those that import it or speak of it, near and quick ones first. */
 import { specsFor } from '../changes/changed_specs.js';
 import { ImportGraph } from '../changes/import_graph.js';
-import { recordedSeconds, specFiles } from '../runner/spec_files.js';
+import { needsOf, recordedSeconds, specFiles } from '../runner/spec_files.js';
 import { specFilesOf } from './rooms.js';
+
+/** What takes minutes to be made, in each sandbox. */
+const TOO_LONG = ['python', 'packages'] as const;
 
 export class SpecsNear {
   private readonly graph: ImportGraph;
@@ -20,7 +23,9 @@ export class SpecsNear {
   of(source: string): readonly string[] {
     if (!this.found.has(source)) {
       const allowed = new Set(specFilesOf(this.root));
-      const specs = specFiles().filter(({ name }) => allowed.has(name));
+      const specs = specFiles().filter(
+        (each) => allowed.has(each.name) && !TOO_LONG.some((need) => needsOf(each).has(need)),
+      );
       const { files } = specsFor([source], specs, this.graph, this.seconds, this.most);
       this.found.set(
         source,
