@@ -183,7 +183,7 @@ async function* rowsOf(file: DataFile, { columns }: Declaration, format: Format)
     }
   }
   if (width === null) throw noHeader(name);
-  if (count > 0) yield taken();
+  yield taken();
 }
 
 function checkText(value: unknown, argument: string): string {

@@ -83,6 +83,27 @@ describe('parquet files of kinds of values', () => {
     expect(refused).toBeGreaterThan(20);
   });
 
+  it('are refused where the footer tells fewer than no rows', async () => {
+    const whole = bytesOf('gzip_v1');
+    const view = new DataView(whole.buffer);
+    const footer = whole.length - 8 - view.getUint32(whole.length - 8, true);
+    // Row groups of 9, 9 and 6 rows become some of 24 and -9: numbers have their sign in the last bit.
+    const placesOf = (rows: number): number[] =>
+      Array.from({ length: whole.length - 8 - footer }, (_, i) => footer + i).filter((at) => whole[at] === 2 * rows);
+    let negative = 0;
+    for (const one of placesOf(9)) {
+      for (const other of placesOf(6)) {
+        const changed = whole.slice();
+        [changed[one], changed[other]] = [2 * 24, 2 * 9 - 1];
+        await rowsOf(fromParquet(changed, { columns: { text: 'string' } })).then(
+          (rows) => expect(rows.length).toBe(ROWS),
+          ({ message }: Error) => (negative += Number(/a row group without a number of rows/.test(message))),
+        );
+      }
+    }
+    expect(negative).toBeGreaterThan(0);
+  });
+
   it('are refused where pages of gzip differ from their checksum', async () => {
     const whole = bytesOf('gzip_v2');
     let [changes, refused] = [0, 0];
