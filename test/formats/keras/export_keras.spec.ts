@@ -211,6 +211,21 @@ describe('exportKeras', () => {
       /apart\.combiner/,
     ],
     [
+      'ragged features of many tables',
+      () => distributed({ ragged: true }),
+      /many\.embeddings\[1\]\.ids`: expected ids that all count, as in Keras RS, received ragged rows/,
+    ],
+    [
+      'masked features of many tables',
+      () => distributed({ maskZero: true }),
+      /many\.embeddings\[1\]\.ids`: expected ids that all count, as in Keras RS, received maskZero/,
+    ],
+    [
+      'features of many tables that are not combined',
+      () => distributed({ combiner: null }),
+      /many\.embeddings\[1\]\.combiner`: expected 'sum', 'mean' or 'sqrtn' for Keras RS, received null/,
+    ],
+    [
       'a shared table',
       () => chainOf(emb.layers.embedding({ table: emb.embeddingTable({ name: 'words', inputDim: 3, outputDim: 2 }) })),
       /\.table`: expected a table of its own/,
@@ -244,4 +259,13 @@ describe('exportKeras', () => {
 
 function chainOf(layer: tf.layers.Layer): tf.LayersModel {
   return tf.sequential({ layers: [tf.layers.inputLayer({ inputShape: [3], dtype: 'int32' }), layer] });
+}
+
+/** Two tables, of which the second is looked up in another way. */
+function distributed(other: object): tf.LayersModel {
+  const rule = { inputDim: 3, outputDim: 2, combiner: 'sum' };
+  const embeddings = [rule, { ...rule, ...other }] as never;
+  const layer = emb.layers.distributedEmbedding({ embeddings, output: 'structure', name: 'many' } as never);
+  const inputs = [0, 1].map(() => tf.input({ shape: [3], dtype: 'int32' }));
+  return tf.model({ inputs, outputs: layer.apply(inputs) as tf.SymbolicTensor[] });
 }
