@@ -267,5 +267,5 @@ function distributed(other: object): tf.LayersModel {
   const embeddings = [rule, { ...rule, ...other }] as never;
   const layer = emb.layers.distributedEmbedding({ embeddings, output: 'structure', name: 'many' } as never);
   const inputs = [0, 1].map(() => tf.input({ shape: [3], dtype: 'int32' }));
-  return tf.model({ inputs, outputs: layer.apply(inputs) as tf.SymbolicTensor[] });
+  return tf.model({ inputs, outputs: layer.apply(inputs) as unknown as tf.SymbolicTensor[] });
 }
