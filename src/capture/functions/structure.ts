@@ -94,8 +94,9 @@ export class Structure {
     if (value instanceof tf.Tensor && !(value instanceof tf.Variable)) return this.#visitTensor(value);
     if (value === null || typeof value !== 'object' || types.isProxy(value)) return this.#visitLeaf(value);
     if (this.#around.includes(value)) {
+      // And is never rebuilt.
       this.problem ??= 'holds itself';
-      return () => value;
+      return () => undefined;
     }
     this.#around.push(value);
     try {
