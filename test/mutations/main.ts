@@ -47,9 +47,8 @@ The share is that of the caught among the caught and the survived. The others co
 apart; a change that does not compile is replaced by another one. Equivalents may be 5 % of a sample.
 
 Changes of TypeScript are tried in one process that holds them all, each behind a switch: of the spec files that import
-the source or speak of it, near and quick ones first, those specs run that reach the change. What it cannot tell (a change
-that runs when sources are loaded, in the program of the emulator's devices, in pages, or that specs elsewhere reach, where
---gather learned it) is tried in a process of its own. Texts of messages are not changed; message_text.ts says which.
+the source or speak of it, near and quick ones first, those specs run that reach the change. What none of them notices is
+tried in a process of its own. Texts of messages are not changed; message_text.ts says which.
 `;
 
 /** The room with some of its sources alone; none where it has none of them. */

@@ -22,9 +22,6 @@ function bundled(root: string): ReadonlySet<string> {
   return new Set(files);
 }
 
-/** Sources that specs run in a browser. */
-const IN_PAGES = /^src\/(backends|tfjs)\/web(gl|gpu)\//;
-
 /** As many of the spec files as run in some seconds, but a few in any case. */
 function within(seconds: number, specs: readonly string[], secondsOf: (spec: string) => number): string[] {
   let sum = 0;
@@ -55,7 +52,7 @@ export async function measureSources(root: string, room: Room, request: Request)
         writeFileSync(join(tree, file), text);
         if (inDevices.has(file)) spawnSync(process.execPath, ['test/mutations/devices.mjs'], { cwd: tree });
       };
-      /** In processes of their own: what runs when sources are loaded, or in other threads and processes. */
+      /** In processes of their own. */
       const findAlone = async (mutant: Switchable, text: string): Promise<Found> => {
         const { file, from, to } = mutant;
         let isChanged = false;
@@ -83,11 +80,9 @@ export async function measureSources(root: string, room: Room, request: Request)
           async find(mutant, text) {
             const { id, file } = mutant;
             const files = near.of(file);
-            const missed = file.endsWith('.ts') ? await switches.find({ id, files, seconds: request.seconds }) : null;
-            if (missed === null) return findAlone(mutant, text);
-            const { found, isStatic } = missed;
-            const mayBeElsewhere = isStatic || inDevices.has(file) || IN_PAGES.test(file) || reach.knows(file);
-            return found.fate === 'survived' && mayBeElsewhere ? findAlone(mutant, text) : found;
+            const found = file.endsWith('.ts') ? await switches.find({ id, files, seconds: request.seconds }) : null;
+            // It may have run before its switch was turned, once per process, or elsewhere.
+            return found === null || found.fate === 'survived' ? findAlone(mutant, text) : found;
           },
         });
       } finally {

@@ -87,6 +87,15 @@ describeSteps('Products of pairs as one op', () => {
     }
   });
 
+  it('are not compared, and not taken, where that takes more than a step', async () => {
+    tf.engine().startScope();
+    const features = featuresOf(new Random(9), { count: 64, batch: 1025, dim: 64 });
+    const layer = emb.layers.dotInteraction({});
+    const ops = await pairOps(() => tf.tidy(() => void withOverrides([EXACT_PAIR_DOTS], () => layer.apply(features))));
+    expect(ops).toEqual([]);
+    tf.engine().endScope();
+  });
+
   it('are the same for any number of threads', () => {
     const features = featuresOf(new Random(2), { count: 27, batch: 300, dim: 16 });
     const usual = emb.backendInfo().kernels['EmbeddingBag']!.threads;

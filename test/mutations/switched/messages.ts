@@ -23,6 +23,4 @@ export type SwitchAnswer =
       readonly thrown: Failure | null;
       /** Spec files that ran the change. */
       readonly files: number;
-      /** Whether it runs when the sources are loaded, before there was a switch to turn. */
-      readonly isStatic: boolean;
     };

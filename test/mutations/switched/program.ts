@@ -63,9 +63,6 @@ function takeCounts(): (readonly [change: number, times: number])[] {
   return taken;
 }
 
-/** Changes that run when the sources are loaded. */
-const statics = new Set<string>();
-
 const runner = startJasmine(process.cwd(), { load: () => Promise.resolve() });
 const { env } = runner;
 expectWholeErrors();
@@ -153,7 +150,6 @@ async function specFile(file: string): Promise<SpecFile | null> {
   } catch {
     return null;
   }
-  for (const [change] of takeCounts()) statics.add(String(change));
   const ids = allIds().filter((id) => !known.has(id));
   const text = createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16);
   const kept = join(FOLDER, `${file.replaceAll('/', '-')}-${text}.json`);
@@ -235,8 +231,7 @@ async function find({ id, files, seconds }: SwitchRequest): Promise<SwitchAnswer
     if (answer === 'spoilt') return { kind: 'spoilt', file };
     if (answer !== null) return { kind: 'caught', failure: answer };
   }
-  const isStatic = statics.has(id);
-  return { kind: 'missed', thrown, files: reached, isStatic };
+  return { kind: 'missed', thrown, files: reached };
 }
 
 process.on('message', (request: SwitchRequest) => {

@@ -17,12 +17,6 @@ function limitFor(seconds: number | null): number {
 
 type Last = Exclude<SwitchAnswer, { kind: 'runs' }> | { kind: 'hung' | 'crashed'; file: string };
 
-export interface Missed {
-  readonly found: Found;
-  /** Whether the switch may have come too late: the change runs when sources are loaded. */
-  readonly isStatic: boolean;
-}
-
 export class SwitchedSpecs {
   private child: ChildProcess | null = null;
   /** What specs do without a change, of these sources. */
@@ -64,20 +58,18 @@ export class SwitchedSpecs {
   }
 
   /** Null: it cannot be told here. */
-  async find(request: SwitchRequest): Promise<Missed | null> {
+  async find(request: SwitchRequest): Promise<Found | null> {
     for (let turn = 0; turn < 2; turn++) {
       const last = await this.ask(request);
-      if (last.kind === 'caught')
-        return { found: { fate: 'caught', text: `${last.failure.spec}: ${last.failure.message}` }, isStatic: false };
+      if (last.kind === 'caught') return { fate: 'caught', text: `${last.failure.spec}: ${last.failure.message}` };
       if (last.kind === 'missed') {
-        const { thrown, files, isStatic } = last;
-        if (thrown === null) return { found: { fate: 'survived', text: `${files} spec files run` }, isStatic };
+        const { thrown, files } = last;
+        if (thrown === null) return { fate: 'survived', text: `${files} spec files run` };
         const isEndless = thrown.message.includes('Hit count limit');
-        const found: Found = { fate: isEndless ? 'hung' : 'thrown', text: `${thrown.spec}: ${thrown.message}` };
-        return { found, isStatic };
+        return { fate: isEndless ? 'hung' : 'thrown', text: `${thrown.spec}: ${thrown.message}` };
       }
       this.endChild();
-      if (last.kind !== 'spoilt') return { found: { fate: last.kind, text: last.file }, isStatic: false };
+      if (last.kind !== 'spoilt') return { fate: last.kind, text: last.file };
     }
     return null;
   }
