@@ -3,11 +3,13 @@ import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { WITH_SOURCES } from '../../../helpers/programs.js';
 import { Replaced, SavedModelFolder } from '../../../../src/formats/saved_model/saved_model_folder.js';
+import { HOST } from '../../../../src/io/model_leftovers.js';
 import { skipOrFail } from '../../../helpers/backends.js';
 
 const PROGRAM = fileURLToPath(new URL('./replacing_program.ts', import.meta.url));
@@ -45,6 +47,28 @@ describe('a SavedModel that is replaced', () => {
     await opened.close();
     rmSync(join(folder, 'one'), { recursive: true });
     renameSync(join(folder, 'aside'), join(folder, 'one'));
+  });
+
+  it('is waited for where a process at work has put it aside, and not where it writes a first one', async () => {
+    const aside = (kind: string): string => join(folder, `.late.0123456789abcdef.${process.pid}.${HOST}.${kind}`);
+    const [late, draft] = [join(folder, 'late'), aside('part')];
+    cpSync(join(folder, 'two'), draft, { recursive: true });
+    await expectAsync(emb.savedModel.load(late)).toBeRejectedWithError(emb.ValueError, /a folder that exists/);
+    renameSync(draft, aside('old'));
+    const loading = emb.savedModel.load(late);
+    let isDone = false;
+    void loading.then(
+      () => (isDone = true),
+      () => (isDone = true),
+    );
+    // A try and more.
+    await setTimeout(50);
+    expect(isDone).toBeFalse();
+    renameSync(aside('old'), late);
+    const model = (await loading) as tf.LayersModel;
+    expect(model.layers[0]!.name).toBe('two');
+    model.dispose();
+    rmSync(late, { recursive: true });
   });
 
   for (const how of ['exchanged', 'put aside']) {
