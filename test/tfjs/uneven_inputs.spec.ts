@@ -1,7 +1,7 @@
 /** Tensors of uneven rows, which tfjs takes: refused by name wherever a model with layers of this package is fed. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { useCpu } from '../layers/setup.js';
+import { leakFree, useCpu } from '../layers/setup.js';
 
 /** Six values for a shape of two rows of two. */
 const uneven = (): tf.Tensor2D => tf.tensor2d([[1, 2], [3, 1, 2, 0] as never], undefined, 'int32');
@@ -43,47 +43,55 @@ async function argumentOf(run: () => unknown): Promise<unknown> {
 }
 
 describe('inputs of uneven rows', () => {
-  useCpu();
+  beforeAll(useCpu);
 
   for (const [name, feed] of Object.entries(FEEDS)) {
-    it(`are refused by ${name}`, async () => {
-      const [one, two] = [modelOf(1), modelOf(2)];
-      const [bad, good, y] = [uneven(), even(), tf.zeros([2, 2])];
-      expect(await argumentOf(() => feed(one, bad, y))).toBe('x');
-      expect(await argumentOf(() => feed(two, [good, bad], y))).toBe('x[1]');
-      expect(await argumentOf(() => feed(two, [bad, good], y))).toBe('x[0]');
-      expect(await argumentOf(() => feed(two, [good, good], y))).toBeNull();
-      for (const model of [one, two]) {
-        model.optimizer.dispose();
-        model.dispose();
-      }
-      tf.dispose([bad, good, y]);
-    });
+    it(
+      `are refused by ${name}`,
+      leakFree(async () => {
+        const [one, two] = [modelOf(1), modelOf(2)];
+        const [bad, good, y] = [uneven(), even(), tf.zeros([2, 2])];
+        expect(await argumentOf(() => feed(one, bad, y))).toBe('x');
+        expect(await argumentOf(() => feed(two, [good, bad], y))).toBe('x[1]');
+        expect(await argumentOf(() => feed(two, [bad, good], y))).toBe('x[0]');
+        expect(await argumentOf(() => feed(two, [good, good], y))).toBeNull();
+        for (const model of [one, two]) {
+          model.optimizer.dispose();
+          model.dispose();
+        }
+        tf.dispose([bad, good, y]);
+      }),
+    );
   }
 
-  it('are refused as inputs by name', async () => {
-    const model = modelOf(2);
-    const [bad, good, y] = [uneven(), even(), tf.zeros([2, 2])];
-    expect(await argumentOf(() => model.fit({ in0: good, in1: bad }, y, { verbose: 0 }))).toBe('x[1]');
-    expect(await argumentOf(() => model.fit({ in0: good, in1: good }, y, { verbose: 0 }))).toBeNull();
-    model.optimizer.dispose();
-    model.dispose();
-    tf.dispose([bad, good, y]);
-  });
-
-  it('are a matter of tfjs in models without layers of this package, but for those within them', async () => {
-    const [plain, own] = [modelOf(1, false), modelOf(1)];
-    const [bad, good] = [uneven(), even()];
-    const floats = bad.toFloat();
-    expect(await argumentOf(() => plain.predict(floats))).toBeNull();
-    const input = tf.input({ shape: [2], dtype: 'int32' });
-    const nested = tf.model({ inputs: input, outputs: own.apply(input) as tf.SymbolicTensor });
-    expect(await argumentOf(() => nested.predict(bad))).toBe('x');
-    expect(await argumentOf(() => nested.predict(good))).toBeNull();
-    for (const model of [plain, own]) {
+  it(
+    'are refused as inputs by name',
+    leakFree(async () => {
+      const model = modelOf(2);
+      const [bad, good, y] = [uneven(), even(), tf.zeros([2, 2])];
+      expect(await argumentOf(() => model.fit({ in0: good, in1: bad }, y, { verbose: 0 }))).toBe('x[1]');
+      expect(await argumentOf(() => model.fit({ in0: good, in1: good }, y, { verbose: 0 }))).toBeNull();
       model.optimizer.dispose();
       model.dispose();
-    }
-    tf.dispose([bad, good, floats]);
-  });
+      tf.dispose([bad, good, y]);
+    }),
+  );
+
+  it(
+    'are a matter of tfjs in models without layers of this package, but for those within them',
+    leakFree(async () => {
+      const [plain, own] = [modelOf(1, false), modelOf(1)];
+      const [bad, good] = [uneven(), even()];
+      const floats = bad.toFloat();
+      expect(await argumentOf(() => plain.predict(floats))).toBeNull();
+      const input = tf.input({ shape: [2], dtype: 'int32' });
+      const nested = tf.model({ inputs: input, outputs: own.apply(input) as tf.SymbolicTensor });
+      expect(await argumentOf(() => nested.predict(bad))).toBe('x');
+      expect(await argumentOf(() => nested.predict(good))).toBeNull();
+      for (const { optimizer } of [plain, own]) optimizer.dispose();
+      // With the one in it.
+      for (const model of [plain, nested]) model.dispose();
+      tf.dispose([bad, good, floats]);
+    }),
+  );
 });
