@@ -29,7 +29,7 @@ function within(seconds: number, specs: readonly string[], secondsOf: (spec: str
 }
 
 /** Spec files are looked into that take so many times as long as those may that reach a change: not all of them do. */
-const MOST_TRIED = 20;
+const MOST_TRIED = 4;
 
 /** Takes long to make; serves all rooms. */
 let typeCheck: TypeCheck | null = null;
