@@ -150,12 +150,14 @@ describe('the state of stock optimizers', () => {
   it(
     'outlives a tidy in which momentum was made',
     leakFree(() => {
-      const optimizer = tf.tidy(() => {
-        const made = tf.train.momentum(0.5, 0.9);
-        keepMomentumScalar(made);
-        tf.keep((made as unknown as { c: tf.Tensor }).c);
-        return [made];
-      })[0]!;
+      const made: tf.MomentumOptimizer[] = [];
+      tf.tidy(() => {
+        const optimizer = tf.train.momentum(0.5, 0.9);
+        keepMomentumScalar(optimizer);
+        tf.keep((optimizer as unknown as { c: tf.Tensor }).c);
+        made.push(optimizer);
+      });
+      const [optimizer] = made as [tf.MomentumOptimizer];
       step(optimizer, a!);
       step(optimizer, a!);
       // 1 - 0.5, then - 0.5 * 1.9.
