@@ -24,6 +24,12 @@ describe('stridedSliceGrad', () => {
     expectError(() => run(two, twoEnds, oneStep, block), 'ValueError', 'begin', '2');
   });
 
+  it('wants a gradient of the shape of the slice, and says which that is', () => {
+    const wrong = (): unknown => run(vector(1, 0), vector(3, 3), vector(1, 1), hostArray('float32', [2, 4]));
+    expectError(wrong, 'ValueError', 'dy', '[2, 4]');
+    expect(wrong).toThrowError(/expected the gradient of a slice of shape \[2, 3\]/);
+  });
+
   /** The nonzero places of the gradient, as [row, column, value]. */
   const places = ({ values }: HostArray): number[][] =>
     Array.from(values as Float32Array, (value, i) => [Math.floor(i / 5), i % 5, value]).filter(

@@ -225,6 +225,14 @@ describe('the files of a graph', () => {
     });
   }
 
+  it('may be several of one constant, all of which lie in the folder', () => {
+    const [words, secret] = [join(folder, 'assets', 'words.txt'), join(room, 'secret.txt')];
+    check({ nodes: [table, text('file', words, words), read('file')] });
+    refused({ nodes: [table, text('file', words, secret), read('file')] }, 'InitializeTableFromTextFileV2');
+    refused({ nodes: [table, text('file', secret, words), read('file')] }, 'InitializeTableFromTextFileV2');
+    refused({ nodes: [table, text('file'), read('file')] }, 'InitializeTableFromTextFileV2');
+  });
+
   it('refuses links and paths out of the folder, as constants and as assets', () => {
     refused({ nodes: [table, text('file', join(folder, 'assets', 'link.txt')), read('file')] }, 'link.txt');
     refused({ nodes: [table, text('file', join(folder, '..', 'secret.txt')), read('file')] }, 'secret.txt');
