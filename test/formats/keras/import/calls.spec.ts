@@ -143,4 +143,69 @@ describe('calls of layers in files of Keras', () => {
       expect(await refusal('EmbedReduce', config, { kwargs: { other: Y } })).toBe('ValueError Named.inbound_nodes.other a tensor'); // prettier-ignore
     }),
   );
+
+  /** A model within a model, called on x and on what that gave; `first`: how the file counts the call of its own. */
+  async function nested(
+    first: { inner: number; outer: number },
+    className: string,
+    version: object,
+  ): Promise<number[][]> {
+    const of = (name: string, node = 0): Json => {
+      return { class_name: '__keras_tensor__', config: { keras_history: [name, node, 0] } };
+    };
+    const input = (name: string): Json => {
+      const config = { batch_shape: [null, 2], dtype: 'float32', name };
+      return { module: 'keras.layers', class_name: 'InputLayer', name, config };
+    };
+    const called = (name: string, ...given: Json[]): Json => ({
+      module: 'keras.layers',
+      class_name: name === 'double' ? 'Rescaling' : name === 'inner' ? className : 'Add',
+      name,
+      inbound_nodes: given.map((each) => ({ args: [each], kwargs: {} })),
+    });
+    const double = { ...called('double', of('i')), config: { name: 'double', scale: 2, offset: 0 } };
+    const own =
+      className === 'Sequential'
+        ? { name: 'inner', layers: [input('i'), { ...double, inbound_nodes: [] }] }
+        : {
+            name: 'inner',
+            layers: [input('i'), double],
+            input_layers: [['i', 0, 0]],
+            output_layers: [['double', 0, 0]],
+          };
+    const inner = { ...called('inner', of('x'), of('inner', first.inner)), config: own };
+    const config = {
+      name: 'outer',
+      layers: [input('x'), inner],
+      input_layers: [['x', 0, 0]],
+      output_layers: [0, 1].map((call) => ['inner', first.outer + call, 0]),
+    };
+    const topology = { class_name: 'Functional', config, ...version };
+    const model = await emb.loadKerasModel(tf.io.fromMemory({ modelTopology: topology } as never));
+    const x = tf.ones([1, 2]);
+    const outputs = model.predict(x) as tf.Tensor[];
+    const values = outputs.map((each) => [...each.dataSync()]);
+    tf.dispose([x, outputs]);
+    model.dispose();
+    return values;
+  }
+
+  for (const [title, first, version] of [
+    ['from 0 in Keras 3', { inner: 0, outer: 0 }, {}],
+    ['from 1 in Keras 2', { inner: 1, outer: 1 }, { keras_version: '2.15.0' }],
+    ['from 1 for outputs alone, in Keras 3', { inner: 0, outer: 1 }, {}],
+  ] as const) {
+    // Only functional models count outputs otherwise: there, both results of one file say which it is.
+    for (const className of first.inner !== first.outer ? ['Functional'] : ['Functional', 'Sequential']) {
+      it(
+        `of models within models are counted ${title}: ${className}`,
+        leakFree(async () => {
+          expect(await nested(first, className, version)).toEqual([
+            [2, 2],
+            [4, 4],
+          ]);
+        }),
+      );
+    }
+  }
 });
