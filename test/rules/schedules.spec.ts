@@ -11,7 +11,7 @@ interface Golden {
   readonly rates: number[];
 }
 
-const goldens = JSON.parse(readFileSync(new URL('../../goldens/schedules.json', import.meta.url), 'utf8')) as {
+const goldens = JSON.parse(readFileSync(new URL('../goldens/schedules.json', import.meta.url), 'utf8')) as {
   steps: number[];
   cases: Golden[];
 };
