@@ -31,7 +31,6 @@ export class TensorScope {
   /** Moves a tensor that was just made from the innermost scope to this one. */
   adopt<T extends tf.Tensor>(tensor: T): T {
     const activeScope = scopes().activeScope ?? null;
-    if (activeScope === this.scope) return tensor;
     const at = activeScope?.track.lastIndexOf(tensor) ?? -1;
     if (at >= 0) activeScope!.track.splice(at, 1);
     tensor.scopeId = this.scope?.id ?? -1;
