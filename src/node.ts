@@ -8,7 +8,7 @@ import { unbuiltTfjsNode } from './backends/native/unbuilt_tfjs_node.js';
 import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { WHOLE_OPS } from './backends/tensorflow/whole_ops.js';
-import { registerFileHandler } from './io/file_handler.js';
+import { registerFileHandler } from './io/models/file_handler.js';
 import { openFile, writeFile } from './io/node_files.js';
 import { makeFolder } from './formats/saved_model/folder.js';
 import { RuntimeError, described } from './base/errors.js';

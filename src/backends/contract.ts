@@ -7,7 +7,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type { EmbeddingPlan } from '../partition/plan.js';
 import type { PlanEmbeddingArgs } from '../partition/plan_request.js';
 import type { TableLayout } from '../partition/table_layout.js';
-import type { Codec } from '../codecs/codec.js';
+import type { Codec, Words } from '../codecs/codec.js';
 import type { UpdateName } from '../rules/rules.js';
 import type { BagTensors } from './bag_tensors.js';
 import type { Fill } from './fill.js';
@@ -55,7 +55,7 @@ export interface Tables {
   /** Zeros where tables lie, whose rows come one block after the other: their values never lie anywhere twice. */
   begin(shape: readonly number[]): TableWriter;
   /** Writes rows of a variable where they lie; its snapshots stay as they are. null: it takes all its values at once. */
-  rewrite(table: tf.Variable): WriteRows | null;
+  rewrite(table: tf.Variable): WriteRows<Words> | null;
   /** A new variable full of a number that lies as the table does: [rows, dim], or one value per row. */
   createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable;
   /**
@@ -79,8 +79,8 @@ export interface Placement {
   readonly name?: string;
 }
 
-/** Takes the values of whole rows, row-major, from a row on. */
-export type WriteRows = (firstRow: number, values: Float32Array) => void;
+/** Takes the values of whole rows, row-major, from a row on; `Numbers`: words too, as the variable of a table has them. */
+export type WriteRows<Numbers extends Words = Float32Array> = (firstRow: number, values: Numbers) => void;
 
 /** Writes a table that is not read before it is finished. */
 export interface TableWriter {

@@ -113,6 +113,9 @@ export interface ColumnKernels {
   splitTexts(bytes: Uint8Array, separator: number, offsets: Int32Array): number;
 }
 
+/** Under this name a handler of files tells how a model is opened whose weights are read as they are asked for. */
+export const OPEN_MODEL = Symbol.for('tfjs-embeddings.openModel');
+
 export interface Platform {
   /** Loads a module of Node by its name. */
   require(name: string): unknown;

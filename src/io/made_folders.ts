@@ -1,7 +1,7 @@
 /** Folders on the way to what is saved. Node entry only. */
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { writing } from './weight_files.js';
+import { writing } from './models/weight_files.js';
 
 /** Makes a folder and those above it; returns what takes away those that were missing, where nothing lies in them. */
 export async function makeFolders(path: string): Promise<() => Promise<void>> {

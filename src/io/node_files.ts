@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { PositionedFile } from '../base/platform.js';
-import { writing } from './weight_files.js';
+import { writing } from './models/weight_files.js';
 import { writeWhole } from './whole_file.js';
 
 /** What the system reads at once; it takes less than 2^31 bytes. */

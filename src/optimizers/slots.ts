@@ -14,7 +14,7 @@ import {
 import { ValueError } from '../base/errors.js';
 import { SLOT_NAMES, slotShape, updateOf, type UpdateName } from '../rules/rules.js';
 import { checkNothingMissing } from './saved_state.js';
-import { keptValues } from '../lookup/kept_values.js';
+import { keptValues } from '../tfjs/kept_values.js';
 
 interface SavedSlot {
   readonly name: string;

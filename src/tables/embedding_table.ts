@@ -12,7 +12,7 @@ import { codecOf } from '../codecs/codecs.js';
 import { refusePositional } from '../base/positional.js';
 import { readOptions } from '../base/options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { keptValues } from '../lookup/kept_values.js';
+import { keptValues } from '../tfjs/kept_values.js';
 import { afterWrites, decideTrainable } from '../tfjs/layer_weights.js';
 import { watchStockSteps } from '../optimizers/dense_part.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';

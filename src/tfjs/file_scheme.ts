@@ -7,6 +7,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { resolve } from 'node:path';
 import { perProcess } from '../base/per_process.js';
+import { OPEN_MODEL } from '../base/platform.js';
 
 const SCHEME = 'file://';
 /** Under this name a handler tells which path it saves to. */
@@ -20,6 +21,8 @@ type LoadedWeights = [tf.io.WeightsManifestEntry[], ArrayBuffer];
 export interface ModelFiles {
   /** Loads the model of a `model.json`. */
   load(path: string): Promise<tf.io.ModelArtifacts>;
+  /** Opens the model of a `model.json`, whose weights are read as they are asked for. */
+  open(path: string): Promise<object | null>;
   /** Loads the weights that a manifest lists, from the folder of this path. */
   loadWeights(path: string, manifest: tf.io.WeightsManifestConfig): Promise<LoadedWeights>;
   /** Saves into a folder what tfjs has put together. */
@@ -44,6 +47,10 @@ class FolderHandler implements tf.io.IOHandler {
   load(): Promise<tf.io.ModelArtifacts> {
     return this.#files.load(this[PATH]);
   }
+
+  [OPEN_MODEL](): Promise<object | null> {
+    return this.#files.open(this[PATH]);
+  }
 }
 
 /** tfjs-node's handler. Two paths are those of a graph and of the manifest of its weights. */
@@ -66,6 +73,11 @@ function takeOver(handler: StockHandler, files: ModelFiles): void {
   Object.defineProperty(handlers, PATH, {
     get(this: StockHandler) {
       return typeof this.path === 'string' ? this.path : null;
+    },
+  });
+  Object.defineProperty(handlers, OPEN_MODEL, {
+    value(this: StockHandler): Promise<object | null> {
+      return typeof this.path === 'string' ? files.open(this.path) : Promise.resolve(null);
     },
   });
   handlers.save = function (artifacts) {

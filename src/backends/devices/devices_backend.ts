@@ -7,7 +7,7 @@ import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partiti
 import type { BagTensors } from '../bag_tensors.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
-import type { Codec } from '../../codecs/codec.js';
+import type { Codec, Words } from '../../codecs/codec.js';
 import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
 import type {
   Backend,
@@ -255,9 +255,9 @@ export class DevicesBackend implements Devices, Tables {
   /** On the host, where devices fetch the rows when the table is placed. */
   readonly begin = collectedTable;
 
-  rewrite(variable: tf.Variable): WriteRows | null {
+  rewrite(variable: tf.Variable): WriteRows<Words> | null {
     if (this.deviceTable(variable) === null) return null;
-    return (firstRow, values) => this.writeRows(variable, firstRow, values);
+    return (firstRow, values) => this.writeRows(variable, firstRow, values as Float32Array);
   }
 
   read(table: tf.Tensor, firstRow: number, into: Float32Array): boolean {

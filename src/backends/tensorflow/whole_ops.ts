@@ -166,8 +166,8 @@ const TABLES: WholeOps['tables'] = {
   },
   createSlot: (_table, _name, shape, value) => filledSlot(TABLES, shape, value),
   rewrite(table) {
-    if (!Ownership.of(asNodeBackend(tf.backend())).isWritable(table)) return null;
-    return (firstRow, values) => writeRows(table, firstRow, values);
+    if (table.dtype !== 'float32' || !Ownership.of(asNodeBackend(tf.backend())).isWritable(table)) return null;
+    return (firstRow, values) => writeRows(table, firstRow, values as Float32Array);
   },
   read: readRows,
 };

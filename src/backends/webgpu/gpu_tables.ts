@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { HostCopies } from '../../tfjs/webgpu/host_copies.js';
 import { webgpuBackend, type Buffer, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
+import type { Words } from '../../codecs/codec.js';
 import type { Tables, WriteRows } from '../contract.js';
 import { filledSlot, widthOf } from '../written_table.js';
 import { flush, isOwn, willWrite } from './own_buffers.js';
@@ -12,7 +13,7 @@ function bufferOf(backend: WebgpuBackend, { dataId }: tf.TensorInfo): Buffer {
 }
 
 /** Writes rows of a tensor that has a buffer. */
-function rowWriter(backend: WebgpuBackend, tensor: tf.TensorInfo): WriteRows {
+function rowWriter(backend: WebgpuBackend, tensor: tf.TensorInfo): WriteRows<Words> {
   const bytes = widthOf(tensor.shape) * Float32Array.BYTES_PER_ELEMENT;
   return (firstRow, values) => {
     if (values.length > 0) backend.device.queue.writeBuffer(bufferOf(backend, tensor), firstRow * bytes, values);

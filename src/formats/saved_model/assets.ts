@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { NamedTensor } from '../../base/types.js';
 import { crc32c } from '../../io/checksums/crc32c.js';
-import { keptValues } from '../../lookup/kept_values.js';
+import { keptValues } from '../../tfjs/kept_values.js';
 import type { ModelVariables } from './variables.js';
 
 /** TensorFlow's loader ignores `assets.extra`. */

@@ -10,6 +10,7 @@ import {
   type OptimizerTensor,
 } from './assets.js';
 import { tableOf } from '../../backends/table.js';
+import { piecesOf } from '../../io/models/tensor_pieces.js';
 import { withFloat32Tables } from '../../layers/converted_model.js';
 import { dataTypeOf } from './wire/data_types.js';
 import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle/bundle_writer.js';
@@ -24,7 +25,7 @@ import { fedInputs, specsOf, type FedInput } from './ragged_inputs.js';
 import { paddedRows } from './layers/ragged.js';
 import type { Operations } from './graph/operations.js';
 import type { Value } from './graph/value.js';
-import { ModelVariables, piecesOf, type SavedVariable } from './variables.js';
+import { ModelVariables, type SavedVariable } from './variables.js';
 import type { FunctionMessage } from '../../base/protobuf/graph_messages.js';
 import { TrackableGraph } from './wire/object_messages.js';
 import { SavedModel } from './wire/saved_model_messages.js';

@@ -9,10 +9,10 @@ import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isAtWork } from '../../base/at_work.js';
-import { HOST } from '../../io/model_leftovers.js';
+import { HOST } from '../../io/models/model_leftovers.js';
 import { makeFolders } from '../../io/made_folders.js';
-import { syncFolder } from '../../io/model_folder.js';
-import { writing } from '../../io/weight_files.js';
+import { syncFolder } from '../../io/models/model_folder.js';
+import { writing } from '../../io/models/weight_files.js';
 import { ValueError, described } from '../../base/errors.js';
 import { platform, type SavedModelWriter } from '../../base/platform.js';
 

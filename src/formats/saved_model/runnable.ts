@@ -5,7 +5,7 @@ import { backendInfo } from '../../backends/registry.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { checkWhole } from '../../base/live_tensor.js';
-import { isInside } from '../../io/folder_file.js';
+import { isInside } from '../../io/models/folder_file.js';
 import { isRecord } from '../../base/options.js';
 import { perProcess } from '../../base/per_process.js';
 import { keepSignsOfInt64 } from '../../tfjs/tfjs_node/int64_inputs.js';

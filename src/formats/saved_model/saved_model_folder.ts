@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ValueError, described } from '../../base/errors.js';
-import { openInside, type FolderFile } from '../../io/folder_file.js';
+import { openInside, type FolderFile } from '../../io/models/folder_file.js';
 import { readError } from '../../io/system_errors.js';
 import { BundleReader, type DataFile } from './bundle/bundle_reader.js';
 import { INDEX_FILE } from './bundle/bundle_writer.js';

@@ -1,8 +1,7 @@
 /** The variables of a model as they are saved. */
-import * as tf from '@tensorflow/tfjs';
-import { currentBackend } from '../../backends/registry.js';
+import type * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
-import { keptValues } from '../../lookup/kept_values.js';
+import { keptValues } from '../../tfjs/kept_values.js';
 import { ELEMENT_BYTES, type VariableType } from './wire/data_types.js';
 import type { GraphVariable } from './graph/function_builder.js';
 
@@ -14,9 +13,6 @@ export interface SavedVariable extends GraphVariable {
   /** As it was when the export began: a step meanwhile does not change it. */
   readonly snapshot: tf.Tensor;
 }
-
-/** Values are read in pieces of about so many bytes. */
-const PIECE_BYTES = 2 ** 20;
 
 function checkType(dtype: tf.DataType, name: string): VariableType {
   if (dtype in ELEMENT_BYTES) return dtype as VariableType;
@@ -70,45 +66,5 @@ export class ModelVariables {
 
   dispose(): void {
     for (const { snapshot } of this.list) snapshot.dispose();
-  }
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
-  return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
-}
-
-/** Rows of a tensor that lies with the backend: into `room` where the backend can, else in an array of their own. */
-async function rowsOf(tensor: tf.Tensor, row: number, count: number, room: Float32Array): Promise<Uint8Array> {
-  if (tensor.dtype === 'float32' && currentBackend().tables.read(tensor, row, room)) return bytesOf(room);
-  const piece = tf.tidy(() => tf.slice(tensor, row, count));
-  try {
-    return bytesOf(await piece.data());
-  } finally {
-    piece.dispose();
-  }
-}
-
-/**
- * The bytes of a tensor in pieces; of a large one only a few rows are read at once, wherever it lies. A piece is of use
- * until the next is asked for: memory that is used again costs far less than new memory for each.
- */
-export async function* piecesOf(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
-  const [rows = 1] = tensor.shape;
-  const bytes = tensor.size * ELEMENT_BYTES[tensor.dtype as VariableType];
-  if (bytes === 0) return;
-  const { devices } = currentBackend().tables;
-  const isPlaced = devices !== null && devices.layoutOf(tensor) !== null;
-  if (bytes <= PIECE_BYTES && !isPlaced) {
-    yield bytesOf(await tensor.data());
-    return;
-  }
-  const atOnce = Math.min(rows, Math.max(1, Math.floor((PIECE_BYTES / bytes) * rows)));
-  const columns = tensor.size / rows;
-  const room = new Float32Array(isPlaced ? 0 : atOnce * columns);
-  for (let row = 0; row < rows; row += atOnce) {
-    const count = Math.min(atOnce, rows - row);
-    yield isPlaced
-      ? bytesOf(devices.readRows(tensor, row, count))
-      : await rowsOf(tensor, row, count, room.subarray(0, count * columns));
   }
 }

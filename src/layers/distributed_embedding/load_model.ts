@@ -2,8 +2,11 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isRecord, readOptions } from '../../base/options.js';
+import { OPEN_MODEL } from '../../base/platform.js';
+import type { StoredModel } from '../../io/models/stored_model.js';
 import { readPlan } from '../../partition/read_plan.js';
 import type { PlanData } from '../../partition/plan.js';
+import { loadStoredModel } from '../loaded_model.js';
 
 /** How the tables of a saved model are placed. */
 export interface LoadLayersModelOptions {
@@ -91,11 +94,6 @@ function placeOtherwise(topology: unknown, options: LoadLayersModelOptions): voi
   }
 }
 
-/** A topology that nobody else holds: handlers may give the same object again. */
-function copied(artifacts: tf.io.ModelArtifacts): tf.io.ModelArtifacts {
-  return { ...artifacts, modelTopology: structuredClone(artifacts.modelTopology)! };
-}
-
 function handlerOf(source: unknown): tf.io.IOHandler {
   const expected = 'a URL, or an IOHandler of TensorFlow.js';
   if (isRecord(source) && typeof (source as { load?: unknown }).load === 'function') return source as tf.io.IOHandler;
@@ -109,7 +107,8 @@ function handlerOf(source: unknown): tf.io.IOHandler {
  * Loads a layers model as `tf.loadLayersModel` does, and places the tables of its `distributedEmbedding` layers otherwise
  * than when it was saved.
  *
- * Without options it is `tf.loadLayersModel`: tables are planned anew for the devices in use, and a plan that was made by
+ * Of a path, what `model.save` wrote is read row by row into the tables of the model, so that no table lies in memory twice;
+ * `tf.loadLayersModel` has all weights in one buffer first. Without options it is `tf.loadLayersModel` otherwise: tables are planned anew for the devices in use, and a plan that was made by
  * hand is followed where there are as many devices with room for it; else a warning says that it is not. `plan` is
  * followed, or is an error where there are other devices than it is for.
  *
@@ -127,10 +126,14 @@ export async function loadLayersModel(source: unknown, options: LoadLayersModelO
   const handler = handlerOf(source);
   if (handler.load === undefined)
     throw new ValueError('source', 'an IOHandler that loads', described('one that saves'));
-  const load = async (): Promise<tf.io.ModelArtifacts> => {
-    const artifacts = copied(await handler.load!());
-    placeOtherwise(artifacts.modelTopology, given);
-    return artifacts;
+  /** Handlers may give the same topology again, which nobody else is to see changed. */
+  const placed = <A extends Pick<tf.io.ModelArtifacts, 'modelTopology'>>(artifacts: A): A => {
+    const own = { ...artifacts, modelTopology: structuredClone(artifacts.modelTopology)! };
+    placeOtherwise(own.modelTopology, given);
+    return own;
   };
-  return tf.loadLayersModel({ load });
+  const { [OPEN_MODEL]: open } = handler as { [OPEN_MODEL]?: () => Promise<StoredModel | null> };
+  const stored = (await open?.call(handler)) ?? null;
+  if (stored !== null) return loadStoredModel({ ...stored, artifacts: placed(stored.artifacts) });
+  return tf.loadLayersModel({ load: async () => placed(await handler.load!()) });
 }

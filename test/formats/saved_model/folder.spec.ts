@@ -13,12 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platform } from '../../../src/base/platform.js';
-import { HOST } from '../../../src/io/model_leftovers.js';
+import { HOST } from '../../../src/io/models/model_leftovers.js';
 import { healFolder, makeFolder } from '../../../src/formats/saved_model/folder.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { expectRejection } from '../../helpers/errors.js';
 import { replacePlatform } from '../../helpers/platform.js';
-import { watchDisk } from '../../io/watched_disk.js';
+import { watchDisk } from '../../io/models/watched_disk.js';
 import type { SavedModelWriter } from 'tfjs-embeddings';
 
 async function* text(value: string): AsyncGenerator<Uint8Array> {

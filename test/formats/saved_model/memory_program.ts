@@ -1,14 +1,14 @@
 /**
- * Makes, exports and loads a table with the slots of its optimizer, and prints by how many bytes the process grew while it
+ * Makes, saves and loads a table with the slots of its optimizer, and prints by how many bytes the process grew while it
  * made the table, and in all.
- *   memory_program.ts BACKEND BYTES FOLDER LAYER
- * BYTES: of the table; the slots take as much. LAYER: embedding or distributedEmbedding.
+ *   memory_program.ts BACKEND BYTES FOLDER LAYER FORMAT
+ * BYTES: of the table; the slots take as much. LAYER: embedding or distributedEmbedding. FORMAT: SavedModel, or model.json.
  */
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 
-const [backend, bytes, folder, layer] = process.argv.slice(2) as [string, string, string, string];
+const [backend, bytes, folder, layer, format] = process.argv.slice(2) as [string, string, string, string, string];
 const COLUMNS = 64;
 const collect = (globalThis as { gc?: () => void }).gc!;
 
@@ -52,15 +52,25 @@ function dispose(model: tf.LayersModel): void {
   collect();
 }
 
-/** Throws where what is loaded is not what was exported. */
+async function save(model: tf.LayersModel, name: string): Promise<void> {
+  if (format === 'SavedModel') await emb.savedModel.export(model, join(folder, name), { includeOptimizer: true });
+  else await model.save(`file://${join(folder, name)}`, { includeOptimizer: true });
+}
+
+async function load(name: string): Promise<tf.LayersModel> {
+  if (format === 'SavedModel') return (await emb.savedModel.load(join(folder, name))) as tf.LayersModel;
+  return emb.loadLayersModel(`file://${join(folder, name, 'model.json')}`);
+}
+
+/** Throws where what is loaded is not what was saved. */
 async function goRound(rows: number, name: string): Promise<void> {
   const made = await makeModel(rows);
   const before = lastRows(made, rows);
-  await emb.savedModel.export(made, join(folder, name), { includeOptimizer: true });
+  await save(made, name);
   dispose(made);
-  const loaded = (await emb.savedModel.load(join(folder, name))) as tf.LayersModel;
+  const loaded = await load(name);
   if (lastRows(loaded, rows).join() !== before.join()) throw new Error('other rows');
-  await emb.savedModel.export(loaded, join(folder, `${name}-again`), { includeOptimizer: true });
+  await save(loaded, `${name}-again`);
   dispose(loaded);
 }
 

@@ -1,7 +1,7 @@
 /** Weights in a file, by name; and those of converters, which lie in memory. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../../base/errors.js';
-import { SpecFault, bytesTaken, readSpec } from '../../../io/weight_specs.js';
+import { SpecFault, bytesTaken, readSpec } from '../../../io/models/weight_specs.js';
 
 /** Weights of a file; each is read when it is needed. */
 export interface WeightSource {

@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ValueError, describe, described } from '../../../base/errors.js';
-import { isInside } from '../../../io/folder_file.js';
+import { isInside } from '../../../io/models/folder_file.js';
 import { nodeName, textOf, type GraphOutline, type NodeOutline, type Placed, type Scope } from './graph_outline.js';
 import { Asset, type AssetMessage, type MetaGraphMessage } from '../wire/saved_model_messages.js';
 

@@ -1,7 +1,8 @@
 /** Values of a bundle come in pieces, which end within rows. */
 import { BundleReader, type DataFile } from '../../../../src/formats/saved_model/bundle/bundle_reader.js';
 import { BundleWriter } from '../../../../src/formats/saved_model/bundle/bundle_writer.js';
-import { readRows, readTensor } from '../../../../src/formats/saved_model/bundle/stored_values.js';
+import { readTensor } from '../../../../src/formats/saved_model/bundle/stored_values.js';
+import { readRows } from '../../../../src/layers/loaded_model.js';
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -45,7 +46,7 @@ describe('values of a bundle', () => {
         const columns = size / shape[0]!;
         const found = new Float32Array(size);
         let next = 0;
-        await readRows(bundle, stored, (row, rows) => {
+        await readRows({ ...stored, name: 'table', pieces: () => bundle.pieces('table') }, (row, rows) => {
           expect(row).toBe(next);
           expect(rows.length % columns).toBe(0);
           found.set(rows, row * columns);

@@ -1,6 +1,6 @@
 /** Specs of weights in `model.json`: what each says of the bytes of its weight. */
-import { describe } from '../base/errors.js';
-import { isRecord } from '../base/options.js';
+import { describe } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
 
 /** Bytes of a value; strings have bytes of their own. */
 const BYTES: Readonly<Record<string, number | null>> = { float32: 4, int32: 4, bool: 1, complex64: 8, string: null };

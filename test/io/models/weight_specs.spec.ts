@@ -1,5 +1,5 @@
 /** What specs of weights say of their bytes. */
-import { SpecFault, bytesTaken, leastBytes, readSpec } from '../../src/io/weight_specs.js';
+import { SpecFault, bytesTaken, leastBytes, readSpec } from '../../../src/io/models/weight_specs.js';
 
 const bytesOf = (spec: object): number => leastBytes(readSpec({ name: 'w', shape: [2, 3], ...spec }));
 

@@ -16,8 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import { partsOf, saveModel } from '../../src/io/model_folder.js';
-import { draftName, weightsName } from '../../src/io/model_leftovers.js';
+import { partsOf, saveModel } from '../../../src/io/models/model_folder.js';
+import { draftName, weightsName } from '../../../src/io/models/model_leftovers.js';
 import { deadProcess, loadNumber, numberedArtifacts, saveNumber } from './numbered_model.js';
 import { watchDisk } from './watched_disk.js';
 

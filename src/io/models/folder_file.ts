@@ -2,8 +2,8 @@
 import { constants } from 'node:fs';
 import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { isAbsolute, join, relative, sep } from 'node:path';
-import { ValueError, described } from '../base/errors.js';
-import { readError } from './system_errors.js';
+import { ValueError, described } from '../../base/errors.js';
+import { readError } from '../system_errors.js';
 
 /** What the system reads at once; it takes less than 2^31 bytes. */
 const AT_ONCE = 2 ** 30;

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import 'tfjs-embeddings/node';
-import { skipOrFail } from '../helpers/backends.js';
-import { WITH_DIST } from '../helpers/programs.js';
+import { skipOrFail } from '../../helpers/backends.js';
+import { WITH_DIST } from '../../helpers/programs.js';
 
 const WEIGHTS = /^weights-[0-9a-f]{16}\.bin$/;
 

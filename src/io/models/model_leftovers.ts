@@ -8,7 +8,7 @@
  */
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hostMark, isAtWork } from '../base/at_work.js';
+import { hostMark, isAtWork } from '../../base/at_work.js';
 
 export const MODEL_JSON = 'model.json';
 /** As tfjs-node calls it. */

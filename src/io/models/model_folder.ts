@@ -9,15 +9,17 @@ import { randomBytes } from 'node:crypto';
 import { lstat, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
-import { makeFolders } from './made_folders.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { makeFolders } from '../made_folders.js';
 import { MODEL_JSON, draftName, removeLeftovers, weightsName } from './model_leftovers.js';
 import { WeightFiles, writing } from './weight_files.js';
 
 /** A model on its way into a folder: artifacts without weight data, and the data in pieces. */
 export interface ModelParts {
   readonly artifacts: tf.io.ModelArtifacts;
-  readonly pieces: Iterable<Uint8Array>;
+  readonly pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** Frees what the pieces are read from. */
+  dispose?(): void;
 }
 
 /** What a handler of tfjs is given, its weight data as it is. */
@@ -84,10 +86,18 @@ async function tidy(folder: string, draft: string, weights: WeightFiles, isDone:
  *
  * @throws RuntimeError, which names the file, where the system refuses; what was saved there before is then untouched.
  */
-export async function saveModel(
+export async function saveModel(folder: string, parts: ModelParts, fileBytes?: number): Promise<tf.io.SaveResult> {
+  try {
+    return await saveParts(folder, parts, fileBytes);
+  } finally {
+    parts.dispose?.();
+  }
+}
+
+async function saveParts(
   folder: string,
   { artifacts, pieces }: ModelParts,
-  fileBytes?: number,
+  fileBytes: number | undefined,
 ): Promise<tf.io.SaveResult> {
   if (artifacts.modelTopology instanceof ArrayBuffer) {
     throw new ArgumentTypeError('modelTopology', 'a topology in JSON', artifacts.modelTopology);
@@ -101,7 +111,7 @@ export async function saveModel(
   let isDone = false;
   try {
     await writing(draft, () => writeFile(draft, '', { flag: 'wx' }));
-    for (const piece of pieces) await weights.write(piece);
+    for await (const piece of pieces) await weights.write(piece);
     await weights.end();
     await fillDraft(draft, modelJson(artifacts, weights.names));
     // The names of the weights are on disk before the name that leads to them.

@@ -1,7 +1,7 @@
 /** Weights on their way into files, piece by piece. */
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeError } from './system_errors.js';
+import { writeError } from '../system_errors.js';
 
 /** A file holds at most as many bytes: Node reads files below 2 GiB at once, and so does tfjs-node. */
 const FILE_BYTES = 2 ** 30;

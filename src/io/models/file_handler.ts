@@ -2,29 +2,19 @@
  * `file://` in Node: models are saved whole or not at all, and loaded from their folder alone. Node entry only.
  */
 import * as tf from '@tensorflow/tfjs';
-import { takeOverFileScheme } from '../tfjs/file_scheme.js';
-import { fromFile, nameFilesOfWeights } from '../tfjs/loaded_weights.js';
-import { freeCount } from '../tfjs/stock_optimizer_state.js';
-import { loadModel, loadWeights } from './model_file.js';
+import { takeOverFileScheme } from '../../tfjs/file_scheme.js';
+import { fromFile, nameFilesOfWeights } from '../../tfjs/loaded_weights.js';
+import { freeCount } from '../../tfjs/stock_optimizer_state.js';
+import { loadModel, loadWeights, openModel } from './model_file.js';
 import { partsOf, saveModel, type ModelParts } from './model_folder.js';
-import type { NamedTensor } from '../base/types.js';
+import type { NamedTensor } from '../../base/types.js';
+import { keptValues } from '../../tfjs/kept_values.js';
+import { piecesOf } from './tensor_pieces.js';
 
 /** What tfjs keeps to itself. */
 interface Savable {
   getNamedWeights(config?: tf.io.SaveConfig): NamedTensor[];
   getTrainingConfig(): tf.io.TrainingConfig;
-}
-
-/** Strings as tfjs stores them: each after its length. */
-function joinStrings(strings: readonly Uint8Array[]): Uint8Array {
-  const pieces = strings.flatMap((bytes) => [new Uint8Array(Uint32Array.of(bytes.length).buffer), bytes]);
-  return new Uint8Array(tf.io.concatenateArrayBuffers(pieces.map((piece) => piece.slice().buffer)));
-}
-
-async function bytesOf(tensor: tf.Tensor): Promise<Uint8Array> {
-  if (tensor.dtype === 'string') return joinStrings((await tensor.bytes()) as Uint8Array[]);
-  const { buffer, byteOffset, byteLength } = await tensor.data();
-  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 function specOf({ name, tensor }: NamedTensor): tf.io.WeightsManifestEntry {
@@ -43,7 +33,15 @@ function artifactsOf(model: tf.LayersModel): tf.io.ModelArtifacts {
   };
 }
 
-/** A model as its `save` gives it to a handler, all weights read at one moment. */
+/** The bytes of tensors, one after the other, each of which is freed once it was read. */
+async function* piecesOfAll(snapshots: tf.Tensor[]): AsyncGenerator<Uint8Array> {
+  for (const snapshot of snapshots) {
+    yield* piecesOf(snapshot);
+    snapshot.dispose();
+  }
+}
+
+/** A model as its `save` gives it to a handler, with all weights as they are at this moment. */
 export async function partsOfModel(model: tf.LayersModel, config?: tf.io.SaveConfig): Promise<ModelParts> {
   const { optimizer } = model;
   const withState = config?.includeOptimizer === true && optimizer !== undefined && optimizer !== null;
@@ -51,14 +49,14 @@ export async function partsOfModel(model: tf.LayersModel, config?: tf.io.SaveCon
   const state = withState ? ((await optimizer.getWeights()) as NamedTensor[]) : [];
   const weights = inside.getNamedWeights(config);
   const artifacts = artifactsOf(model);
-  const pieces = await Promise.all([...weights, ...state].map(({ tensor }) => bytesOf(tensor)));
   artifacts.weightSpecs = [
     ...weights.map(specOf),
     ...state.map((each): tf.io.WeightsManifestEntry => ({ ...specOf(each), group: 'optimizer' })),
   ];
-  freeCount(state);
   if (withState) artifacts.trainingConfig = inside.getTrainingConfig();
-  return { artifacts, pieces };
+  const snapshots = [...weights, ...state].map(({ tensor }) => keptValues(tensor));
+  freeCount(state);
+  return { artifacts, pieces: piecesOfAll(snapshots), dispose: () => tf.dispose(snapshots) };
 }
 
 /**
@@ -68,6 +66,7 @@ export async function partsOfModel(model: tf.LayersModel, config?: tf.io.SaveCon
 export function registerFileHandler(): void {
   const isFirst = takeOverFileScheme({
     loadWeights,
+    open: openModel,
     load: async (path) => fromFile(path, await loadModel(path)),
     saveArtifacts: (folder, artifacts) => saveModel(folder, partsOf(artifacts)),
     saveModel: async (folder, model, config) => saveModel(folder, await partsOfModel(model, config)),

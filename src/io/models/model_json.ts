@@ -1,8 +1,8 @@
 /** The text of `model.json`: what it says, checked before anything of it is believed. */
 import type * as tf from '@tensorflow/tfjs';
-import { ValueError, describe, described } from '../base/errors.js';
-import { isRecord } from '../base/options.js';
-import { isDeeperThan } from './depth.js';
+import { ValueError, describe, described } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
+import { isDeeperThan } from '../depth.js';
 import { SpecFault, readSpec, type WeightSpec } from './weight_specs.js';
 
 /** tfjs goes down into a topology by recursion. Each model within a model adds some levels. */

@@ -1,6 +1,6 @@
 /** The text of `model.json`, piece by piece. */
-import { readGroups, readModelJson } from '../../src/io/model_json.js';
-import { expectError } from '../helpers/errors.js';
+import { readGroups, readModelJson } from '../../../src/io/models/model_json.js';
+import { expectError } from '../../helpers/errors.js';
 
 const WEIGHT = { name: 'w', shape: [2], dtype: 'float32' };
 

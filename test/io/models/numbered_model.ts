@@ -1,8 +1,8 @@
 /** Small saves that tell whether they are whole: every part of one holds the same number. */
 import { spawnSync } from 'node:child_process';
 import type * as tf from '@tensorflow/tfjs';
-import { loadModel } from '../../src/io/model_file.js';
-import { partsOf, saveModel } from '../../src/io/model_folder.js';
+import { loadModel } from '../../../src/io/models/model_file.js';
+import { partsOf, saveModel } from '../../../src/io/models/model_folder.js';
 
 const VALUES = 500;
 

@@ -1,0 +1,115 @@
+/** Models that `emb.loadLayersModel` reads row by row: those that tfjs loads from the same files, to the bit. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { describeForBackends } from '../helpers/backends.js';
+import { leakFree } from './setup.js';
+
+/** More than is read at once. */
+const ROWS = 40_000;
+const STORAGES = ['float32', 'float16', 'int8'] as const;
+
+function inFolder(run: (folder: string) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'loaded-model-'));
+    try {
+      await run(folder);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+}
+
+function made(storage: (typeof STORAGES)[number]): tf.LayersModel {
+  const input = tf.input({ shape: [3], dtype: 'int32' });
+  const table = { inputDim: ROWS, outputDim: 12, combiner: 'mean' as const, seed: 5, storage };
+  const rows = emb.layers.embedding({ ...table, trainable: storage !== 'int8' }).apply(input) as tf.SymbolicTensor;
+  const words = emb.layers.embedding({ inputDim: 7, outputDim: 12, combiner: 'sum', seed: 2 });
+  const sum = tf.layers
+    .add()
+    .apply([rows, words.apply(tf.layers.activation({ activation: 'relu' }).apply(input))] as never);
+  const outputs = tf.layers.dense({ units: 2, useBias: true }).apply(sum as tf.SymbolicTensor) as tf.SymbolicTensor;
+  const model = tf.model({ inputs: input, outputs });
+  model.compile({ optimizer: emb.train.adam({ learningRate: 0.05 }), loss: 'meanSquaredError' });
+  return model;
+}
+
+const idsOf = (): tf.Tensor => tf.tensor2d([0, 1, 2, 3, 4, 5, 6, 0, 6], [3, 3], 'int32');
+
+async function step(model: tf.LayersModel): Promise<void> {
+  const [x, y] = [idsOf(), tf.ones([3, 2])];
+  await model.trainOnBatch(x, y);
+  tf.dispose([x, y]);
+}
+
+function numbersOf(model: tf.LayersModel): number[][] {
+  return model.getWeights().map((weight) => Array.from(weight.dataSync()));
+}
+
+function dispose(model: tf.LayersModel): void {
+  model.optimizer?.dispose();
+  model.dispose();
+}
+
+describeForBackends(
+  'a model of files',
+  () => {
+    for (const storage of STORAGES) {
+      it(
+        `has the weights and the next step that tfjs loads, of ${storage}`,
+        leakFree(
+          inFolder(async (folder) => {
+            const model = made(storage);
+            await step(model);
+            await model.save(`file://${folder}`, { includeOptimizer: true });
+            dispose(model);
+            const path = `file://${folder}/model.json`;
+            const [expected, found] = [await tf.loadLayersModel(path), await emb.loadLayersModel(path)];
+            expect(numbersOf(found)).toEqual(numbersOf(expected));
+            for (const each of [expected, found]) await step(each);
+            expect(numbersOf(found)).toEqual(numbersOf(expected));
+            [expected, found].forEach(dispose);
+          }),
+        ),
+        60_000,
+      );
+    }
+  },
+  ['cpu native', 'wasm', 'tensorflow'],
+);
+
+describeForBackends(
+  'files that are no whole model',
+  () => {
+    it(
+      'are refused by name, and nothing of the model is left',
+      leakFree(
+        inFolder(async (folder) => {
+          const model = made('float32');
+          await model.save(`file://${join(folder, 'whole')}`);
+          dispose(model);
+          const copy = (name: string): string => {
+            cpSync(join(folder, 'whole'), join(folder, name), { recursive: true });
+            return join(folder, name);
+          };
+          const cut = copy('cut');
+          const weights = readdirSync(cut).find((name) => name !== 'model.json')!;
+          truncateSync(join(cut, weights), 1_000_000);
+          const other = copy('other');
+          const json = readFileSync(join(other, 'model.json'), 'utf8');
+          writeFileSync(join(other, 'model.json'), json.replace(`"shape":[7,12]`, `"shape":[12,7]`));
+          const unknown = copy('unknown');
+          writeFileSync(join(unknown, 'model.json'), json.replace(/"name":"([^"]*)\/bias"/, '"name":"$1/tilt"'));
+          const load = (path: string): Promise<unknown> => emb.loadLayersModel(`file://${path}/model.json`);
+          await expectAsync(load(cut)).toBeRejectedWithError(emb.ValueError, /cut\/model\.json.*1000000/s);
+          await expectAsync(load(other)).toBeRejectedWithError(emb.ValueError, /other\/model\.json.*\[12, 7\].*\[7, 12\]/s);
+          await expectAsync(load(unknown)).toBeRejectedWithError(emb.ValueError, /unknown\/model\.json.*bias/s);
+        }),
+      ),
+      60_000,
+    );
+  },
+  ['cpu native'],
+);
