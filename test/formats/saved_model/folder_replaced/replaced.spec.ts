@@ -9,7 +9,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { WITH_SOURCES } from '../../../helpers/programs.js';
 import { Replaced, SavedModelFolder } from '../../../../src/formats/saved_model/saved_model_folder.js';
-import { HOST } from '../../../../src/io/model_leftovers.js';
+import { HOST } from '../../../../src/io/models/model_leftovers.js';
 import { skipOrFail } from '../../../helpers/backends.js';
 
 const PROGRAM = fileURLToPath(new URL('./replacing_program.ts', import.meta.url));
