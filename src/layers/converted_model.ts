@@ -80,18 +80,3 @@ export function convertedModel(model: tf.LayersModel, storage: Storage): tf.Laye
     throw error;
   }
 }
-
-/** Runs `use` on the model, with tables of float32 where some of its own are packed. */
-export async function withFloat32Tables<T>(
-  model: tf.LayersModel,
-  use: (model: tf.LayersModel) => Promise<T>,
-): Promise<T> {
-  const isPacked = isBuilt(model) && model.weights.some((weight) => !tableOf(weight.read()).isPlain);
-  if (!isPacked) return use(model);
-  const plain = convertedModel(model, 'float32');
-  try {
-    return await use(plain);
-  } finally {
-    disposeWhole(plain);
-  }
-}

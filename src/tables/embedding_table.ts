@@ -36,6 +36,7 @@ import {
   formInitializer,
   noteTable,
   readStorage,
+  storageField,
   weightForm,
   withMoreRows,
   type WeightForm,
@@ -437,7 +438,7 @@ export class EmbeddingTable {
       embeddingsConstraint: serializeRegistered(this.constraint),
       optimizer: serializeRegistered(this.optimizer),
       // Configs of float32 tables stay readable for those who know no other.
-      ...(this.codec.isPlain ? {} : { storage: this.storage }),
+      ...storageField(this.storage),
       ...(this.codec.training === 'rounded' && this.seed !== null ? { seed: this.seed } : {}),
     };
   }

@@ -38,6 +38,25 @@ export function convertingTo<T>(storage: Storage, build: () => T): { built: T; t
   }
 }
 
+const configs = (): { areFloats: boolean } => perProcess('configs of storage', () => ({ areFloats: false }));
+
+/** Runs `write`, during which the configs of tables say that their rows are float32. */
+export function asFloat32<T>(write: () => T): T {
+  const shared = configs();
+  const before = shared.areFloats;
+  shared.areFloats = true;
+  try {
+    return write();
+  } finally {
+    shared.areFloats = before;
+  }
+}
+
+/** The field of a config that says how rows are kept, where that is not as float32. */
+export function storageField(storage: Storage): { storage?: Storage } {
+  return storage === 'float32' || configs().areFloats ? {} : { storage };
+}
+
 /** Tells of a table that is made now. */
 export function noteTable(table: ConvertedTable): void {
   if (isConverting()) conversion().tables.push(table);

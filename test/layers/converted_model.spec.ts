@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { withFloat32Tables } from '../../src/layers/converted_model.js';
 import { expectError } from '../helpers/errors.js';
 import { expectClose, ids, leakFree, take, useCpu } from './setup.js';
 
@@ -27,21 +26,6 @@ function layersOf(inputShape: { inputShape?: number[] } = {}): tf.layers.Layer[]
 
 describe('models made again with tables of another storage', () => {
   beforeAll(useCpu);
-
-  it(
-    'are made for others only where tables are packed',
-    leakFree(async () => {
-      const model = tf.sequential({ layers: layersOf({ inputShape: [3] }) });
-      const half = emb.quantize(model, { dtype: 'float16' });
-      const unbuilt = tf.sequential();
-      const used = (each: tf.LayersModel): Promise<tf.LayersModel> =>
-        withFloat32Tables(each, (it) => Promise.resolve(it));
-      expect(await used(model)).toBe(model);
-      expect(await used(unbuilt)).toBe(unbuilt);
-      expect(await used(half)).not.toBe(half);
-      for (const each of [half, model]) each.dispose();
-    }),
-  );
 
   it(
     'may begin with an input, or with a layer that knows its own shape',

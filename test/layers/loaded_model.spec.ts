@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { codecOf } from '../../src/codecs/codecs.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { leakFree } from './setup.js';
 
@@ -44,6 +45,11 @@ async function step(model: tf.LayersModel): Promise<void> {
   tf.dispose([x, y]);
 }
 
+/** Frozen weights come after the others. */
+function tableIn(model: tf.LayersModel): tf.Tensor {
+  return model.getWeights().find(({ shape }) => shape[0] === ROWS)!;
+}
+
 function numbersOf(model: tf.LayersModel): number[][] {
   return model.getWeights().map((weight) => Array.from(weight.dataSync()));
 }
@@ -81,6 +87,32 @@ describeForBackends(
 );
 
 describeForBackends(
+  'a SavedModel of packed tables',
+  () => {
+    for (const storage of ['float16', 'int8'] as const) {
+      it(
+        `holds the numbers that its words stand for, of ${storage}`,
+        leakFree(
+          inFolder(async (folder) => {
+            const model = made(storage);
+            const words = tableIn(model).dataSync<'int32'>().slice();
+            await emb.savedModel.export(model, join(folder, 'model'));
+            dispose(model);
+            const loaded = (await emb.savedModel.load(join(folder, 'model'))) as tf.LayersModel;
+            const table = tableIn(loaded);
+            expect(table.dtype).toBe('float32');
+            expect(table.dataSync()).toEqual(codecOf(storage).unpack(words, 12));
+            dispose(loaded);
+          }),
+        ),
+        60_000,
+      );
+    }
+  },
+  ['cpu native', 'wasm', 'tensorflow'],
+);
+
+describeForBackends(
   'files that are no whole model',
   () => {
     it(
@@ -104,7 +136,10 @@ describeForBackends(
           writeFileSync(join(unknown, 'model.json'), json.replace(/"name":"([^"]*)\/bias"/, '"name":"$1/tilt"'));
           const load = (path: string): Promise<unknown> => emb.loadLayersModel(`file://${path}/model.json`);
           await expectAsync(load(cut)).toBeRejectedWithError(emb.ValueError, /cut\/model\.json.*1000000/s);
-          await expectAsync(load(other)).toBeRejectedWithError(emb.ValueError, /other\/model\.json.*\[12, 7\].*\[7, 12\]/s);
+          await expectAsync(load(other)).toBeRejectedWithError(
+            emb.ValueError,
+            /other\/model\.json.*\[12, 7\].*\[7, 12\]/s,
+          );
           await expectAsync(load(unknown)).toBeRejectedWithError(emb.ValueError, /unknown\/model\.json.*bias/s);
         }),
       ),

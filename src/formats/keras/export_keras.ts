@@ -3,7 +3,6 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { pathOf } from '../../io/byte_source.js';
 import { writeWhole } from '../../io/whole_file.js';
-import { withFloat32Tables } from '../../layers/converted_model.js';
 import { checkBoolean } from '../../base/layer_arguments.js';
 import { readOptions } from '../../base/options.js';
 import { writeKerasFile } from './export/keras_file.js';
@@ -47,10 +46,6 @@ export async function exportKeras(
     throw new RuntimeError('model', 'a model that was built', described(`${model.name}, which was not`));
   // A Sequential makes the graph of its layers when it is first used.
   if (!model.built) model.build(null as never);
-  return withFloat32Tables(model, (plain) => writeModel(plain, file, overwrite));
-}
-
-async function writeModel(model: tf.LayersModel, file: unknown, overwrite: boolean): Promise<void> {
   const exported = exportModel(model);
   if (typeof file === 'string') {
     if (!pathOf(file).endsWith('.keras')) throw new ValueError('file', 'a path that ends in .keras', file);

@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { NamedTensor } from '../../base/types.js';
 import { crc32c } from '../../io/checksums/crc32c.js';
+import { asFloat32 } from '../../tables/storage.js';
 import { keptValues } from '../../tfjs/kept_values.js';
 import type { ModelVariables } from './variables.js';
 
@@ -65,11 +66,13 @@ export function assetsOf(
 ): LayersModelAssets {
   const metadata: object | null | undefined = model.getUserDefinedMetadata();
   const { getTrainingConfig } = model as unknown as { getTrainingConfig(): tf.io.TrainingConfig };
+  const topology = (): object => model.toJSON(null, false) as object;
   const isCompiled = state !== null && (model as { optimizer?: unknown }).optimizer !== undefined;
   return {
     format: ASSETS_FORMAT,
     version: VERSION,
-    modelTopology: model.toJSON(null, false) as object,
+    // Where training does not go on, tables come back as the float32 numbers that are written.
+    modelTopology: state === null ? asFloat32(topology) : topology(),
     ...(metadata === undefined || metadata === null ? {} : { userDefinedMetadata: metadata }),
     ...(isCompiled ? { trainingConfig: getTrainingConfig.call(model) } : {}),
     weights: variables.weights,

@@ -10,8 +10,7 @@ import {
   type OptimizerTensor,
 } from './assets.js';
 import { tableOf } from '../../backends/table.js';
-import { piecesOf } from '../../io/models/tensor_pieces.js';
-import { withFloat32Tables } from '../../layers/converted_model.js';
+import { floatPiecesOf, piecesOf } from '../../io/models/tensor_pieces.js';
 import { dataTypeOf } from './wire/data_types.js';
 import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle/bundle_writer.js';
 import type { SavedModelWriter } from '../../base/platform.js';
@@ -101,8 +100,10 @@ function graphOf(
   };
 }
 
-function tensorOf({ key, dtype, shape, snapshot }: SavedVariable): BundleTensor {
-  return { key, dtype, shape, pieces: () => piecesOf(snapshot) };
+function tensorOf({ key, dtype, shape, snapshot, packed }: SavedVariable): BundleTensor {
+  const pieces = (): AsyncIterable<Uint8Array> =>
+    packed === null ? piecesOf(snapshot) : floatPiecesOf(snapshot, packed);
+  return { key, dtype, shape, pieces };
 }
 
 function stateOf({ key, snapshot }: OptimizerTensor): BundleTensor {
@@ -159,26 +160,13 @@ export async function exportModel(model: unknown, destination: unknown, options:
   if (!(model instanceof tf.LayersModel)) throw new ArgumentTypeError('model', 'a layers model', model);
   const checked = checkExportOptions(options);
   // Training goes on with rows of float16, whose numbers float32 holds exactly; codes would be others after the way back.
-  const goesOn = checked.includeOptimizer && !hasCodes(model);
-  await withFloat32Tables(model, (plain) => exportFloats(plain, goesOn ? model : plain, destination, checked));
-}
-
-function hasCodes(model: tf.LayersModel): boolean {
-  return model.weights.some((weight) => tableOf(weight.read()).codec.training === null);
-}
-
-/** `model`: the graph and its variables; `given`: what is loaded as layers again, with its optimizer. */
-async function exportFloats(
-  model: tf.LayersModel,
-  given: tf.LayersModel,
-  destination: unknown,
-  checked: CheckedOptions,
-): Promise<void> {
-  const state = checked.includeOptimizer ? await optimizerState(given) : null;
+  const hasCodes = model.weights.some((weight) => tableOf(weight.read()).codec.training === null);
+  const goesOn = checked.includeOptimizer && !hasCodes;
+  const state = goesOn ? await optimizerState(model) : null;
   const variables = new ModelVariables(model);
   try {
     const graph = plan(model, variables, checked);
-    const parts = { variables, state, graph, assets: assetsOf(given, variables, state) };
+    const parts = { variables, state, graph, assets: assetsOf(model, variables, state) };
     await writeTo(destination, checked.overwrite, (writer) => writeFiles(writer, parts));
   } finally {
     variables.dispose();

@@ -3,6 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import { keptValues } from '../../tfjs/kept_values.js';
 import { ELEMENT_BYTES, type VariableType } from './wire/data_types.js';
+import { knownTable, type TableForm } from '../../backends/table.js';
 import type { GraphVariable } from './graph/function_builder.js';
 
 /** A variable whose values go into the bundle. */
@@ -12,6 +13,8 @@ export interface SavedVariable extends GraphVariable {
   readonly trainable: boolean;
   /** As it was when the export began: a step meanwhile does not change it. */
   readonly snapshot: tf.Tensor;
+  /** Of a table whose rows are not float32, which is what is written. */
+  readonly packed: TableForm | null;
 }
 
 function checkType(dtype: tf.DataType, name: string): VariableType {
@@ -41,14 +44,17 @@ export class ModelVariables {
     for (const weight of model.weights) {
       if (this.#byWeight.has(weight.id)) continue;
       const value = weight.read();
-      const dtype = checkType(value.dtype, weight.originalName);
+      const table = knownTable(value);
+      const packed = table === undefined || table.isPlain ? null : { codec: table.codec, dim: table.dim };
+      const dtype = packed === null ? checkType(value.dtype, weight.originalName) : 'float32';
       const saved: SavedVariable = {
         name: freeName(weight.originalName, taken),
         dtype,
-        shape: [...value.shape],
+        shape: packed === null ? [...value.shape] : table!.shape,
         key: `variables/${this.list.length}/.ATTRIBUTES/VARIABLE_VALUE`,
         trainable: weight.trainable,
         snapshot: keptValues(value),
+        packed,
       };
       this.list.push(saved);
       // Of models, and of layers that hold others, the weights themselves do not tell.

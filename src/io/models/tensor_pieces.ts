@@ -1,6 +1,7 @@
 /** The bytes of tensors on their way into files: of a large one a few rows at a time, wherever it lies. */
 import * as tf from '@tensorflow/tfjs';
 import { currentBackend } from '../../backends/registry.js';
+import type { TableForm } from '../../backends/table.js';
 
 /** Values are read in pieces of about so many bytes. */
 const PIECE_BYTES = 2 ** 20;
@@ -51,5 +52,13 @@ export async function* piecesOf(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
     yield isPlaced
       ? bytesOf(devices.readRows(tensor, row, count))
       : await rowsOf(tensor, row, count, room.subarray(0, count * columns));
+  }
+}
+
+/** The same of the float32 numbers that the rows of a table stand for. */
+export async function* floatPiecesOf(tensor: tf.Tensor, { codec, dim }: TableForm): AsyncGenerator<Uint8Array> {
+  for await (const { buffer, byteOffset, byteLength } of piecesOf(tensor)) {
+    const words = new Int32Array(buffer, byteOffset, byteLength / Int32Array.BYTES_PER_ELEMENT);
+    yield bytesOf(codec.unpack(words, dim));
   }
 }

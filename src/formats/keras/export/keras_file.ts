@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type * as h5wasm from 'h5wasm';
 import type { Group } from 'h5wasm';
+import { tableOf } from '../../../backends/table.js';
 import type { Write } from '../../../io/whole_file.js';
 import { loadZip } from '../../../io/zip_archive.js';
 import type { ExportedModel, WeightPlace } from './model_json.js';
@@ -30,6 +31,14 @@ function newFileName(): string {
 /** The version of Keras that writes such files. */
 const KERAS_VERSION = '3.15.1';
 
+/** The numbers of a weight; of packed rows those that they stand for. */
+async function numbersOf(weight: tf.LayerVariable): Promise<{ data: tf.TypedArray; shape: number[]; dtype: string }> {
+  const { codec, dim, shape, tensor } = tableOf(weight.read());
+  const data = await tensor.data();
+  if (!codec.isPlain) return { data: codec.unpack(data as Int32Array, dim), shape, dtype: '<f' };
+  return { data, shape: weight.shape as number[], dtype: weight.dtype === 'int32' ? '<i' : '<f' };
+}
+
 /** The HDF5 file of the weights. */
 async function hdf5Of(weights: readonly WeightPlace[]): Promise<Uint8Array> {
   const { h5, files } = await loadHdf5();
@@ -48,11 +57,9 @@ async function hdf5Of(weights: readonly WeightPlace[]): Promise<Uint8Array> {
     };
     groupAt('layers');
     for (const { path: place, weight } of weights) {
-      const values = await (weight.read() as tf.Tensor).data<'float32'>();
       const end = place.lastIndexOf('/');
-      const shape = weight.shape as number[];
-      const dtype = weight.dtype === 'int32' ? '<i' : '<f';
-      groupAt(place.slice(0, end)).create_dataset({ name: place.slice(end + 1), data: values, shape, dtype });
+      const name = place.slice(end + 1);
+      groupAt(place.slice(0, end)).create_dataset({ name, ...(await numbersOf(weight)) });
     }
     file.close();
     isOpen = false;
