@@ -150,7 +150,7 @@ export class EmbeddingTable {
     this.regularizer = readRegularizer(args.embeddingsRegularizer);
     this.constraint = readConstraint(args.embeddingsConstraint);
     this.storage = readStorage(args.storage);
-    this.optimizer = readTableOptimizer(args.optimizer, this.codec);
+    this.optimizer = readTableOptimizer(args.optimizer, this.rowCodec);
     this.#trainable = checkBoolean(args.trainable, 'trainable', true);
     const { weights } = args;
     const isGiven = weights !== undefined && weights !== null;
@@ -161,6 +161,23 @@ export class EmbeddingTable {
   /** The table, or null before a layer that holds it was built. */
   get variable(): tf.Variable | null {
     return this.#weight === null ? null : (this.#weight.read() as tf.Variable);
+  }
+
+  /** The number of rows now: what `inputDim` is after each `extend`. */
+  get rows(): number {
+    return this.inputDim;
+  }
+
+  /** How its rows are kept: its `storage`. */
+  get codec(): Storage {
+    return this.storage;
+  }
+
+  /** Where its rows lie: 'placed' on the devices of the backend in use, or in 'memory'; so before a layer was built. */
+  get store(): 'memory' | 'placed' {
+    const { variable } = this;
+    const { devices } = currentBackend().tables;
+    return variable === null || devices === null || devices.layoutOf(variable) === null ? 'memory' : 'placed';
   }
 
   /**
@@ -177,7 +194,7 @@ export class EmbeddingTable {
    *
    * @internal
    */
-  get codec(): Codec {
+  get rowCodec(): Codec {
     return codecOf(this.storage);
   }
 
@@ -187,7 +204,7 @@ export class EmbeddingTable {
    * @internal
    */
   get form(): TableForm {
-    return { codec: this.codec, dim: this.outputDim };
+    return { codec: this.rowCodec, dim: this.outputDim };
   }
 
   /** @internal */
@@ -220,7 +237,7 @@ export class EmbeddingTable {
 
   /** false while the table or any layer that holds it is frozen, and for rows of int8. */
   get trainable(): boolean {
-    return this.codec.training !== null && !this.isFrozen;
+    return this.rowCodec.training !== null && !this.isFrozen;
   }
 
   set trainable(trainable: boolean) {
@@ -310,7 +327,7 @@ export class EmbeddingTable {
   /** The table, which comes first, and its slots where they are stepped. */
   #placeGrown([table, ...slots]: tf.Variable[]): void {
     const { tables } = currentBackend();
-    if (this.codec.training !== null) tables.place(table!);
+    if (this.rowCodec.training !== null) tables.place(table!);
     for (const slot of slots) tables.devices?.place(slot, { like: table! });
   }
 
@@ -377,7 +394,7 @@ export class EmbeddingTable {
       name: weight.originalName,
       optimizer: this.optimizer,
       constraint: rowConstraintOf(this.constraint),
-      regularized: this.regularizer !== null && this.codec.training !== null,
+      regularized: this.regularizer !== null && this.rowCodec.training !== null,
       roundingSeed: roundingSeed(this.seed ?? holder.seed ?? 0),
     };
   }
@@ -392,11 +409,11 @@ export class EmbeddingTable {
   /** After each write, moves the values to where the holder or the backend keeps tables. */
   #settleWrites(weight: tf.LayerVariable): void {
     // What is never stepped stays where it is.
-    if (this.codec.training === null) return;
+    if (this.rowCodec.training === null) return;
     const placeTable = (): void => {
       const table = weight.read() as tf.Variable;
       const holder = [...this.#holders].find((each) => each.placeTable !== undefined);
-      if (this.codec.isPlain && holder !== undefined) holder.placeTable!(table);
+      if (this.rowCodec.isPlain && holder !== undefined) holder.placeTable!(table);
       else currentBackend().tables.place(table);
     };
     placeTable();
@@ -439,7 +456,7 @@ export class EmbeddingTable {
       optimizer: serializeRegistered(this.optimizer),
       // Configs of float32 tables stay readable for those who know no other.
       ...storageField(this.storage),
-      ...(this.codec.training === 'rounded' && this.seed !== null ? { seed: this.seed } : {}),
+      ...(this.rowCodec.training === 'rounded' && this.seed !== null ? { seed: this.seed } : {}),
     };
   }
 }

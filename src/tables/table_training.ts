@@ -15,7 +15,7 @@ export function checkTableTraining(
 ): void {
   const isStep = kwargs?.['training'] === true && tf.engine().state.gradientDepth > 0;
   if (!isStep) return;
-  const { codec, storage } = table;
+  const { rowCodec: codec, storage } = table;
   if (codec.training === null && !table.isFrozen) {
     const expected = `${TRAINED_STORAGES} for the table of layer ${layer}, which is trained`;
     const note = `Rows of ${storage} are looked up alone: freeze the layer, trainable: false.`;
@@ -38,6 +38,6 @@ export function checkTableTraining(
 }
 
 /** The table and its regularizer, where steps of it add a penalty. */
-export function penalizedOf({ regularizer, table, codec }: EmbeddingTable): Penalized[] {
+export function penalizedOf({ regularizer, table, rowCodec: codec }: EmbeddingTable): Penalized[] {
   return regularizer === null || table === null || codec.training === null ? [] : [{ table, regularizer }];
 }

@@ -12,6 +12,7 @@ import {
   take,
   useCpu,
 } from '../layers/setup.js';
+import { withTpuEmulator } from '../helpers/tpu_emulator.js';
 
 /** Two layers on one table: a mean over three ids beside a single id. */
 function twoUses(table: emb.EmbeddingTable): tf.LayersModel {
@@ -345,6 +346,27 @@ describe('embeddingTable', () => {
       expect(b).toEqual(a!);
       expect(c).not.toEqual(a!);
       input.dispose();
+    }),
+  );
+
+  it(
+    'tells how many rows it has now, how they are kept and where they lie',
+    leakFree(async () => {
+      const told = ({ rows, codec, store }: emb.EmbeddingTable): unknown => ({ rows, codec, store });
+      const table = tableOf({ storage: 'float16', weights: null });
+      expect(told(table)).toEqual({ rows: 8, codec: 'float16', store: 'memory' });
+      const layer = emb.layers.embedding({ table, combiner: 'sum' });
+      tf.tidy(() => void layer.apply(ids([[1, 2]])));
+      layer.extend({ rows: 3 });
+      expect(told(table)).toEqual({ rows: 11, codec: 'float16', store: 'memory' });
+      layer.dispose();
+      await withTpuEmulator({ chips: 2 }, () => {
+        const placed = tableOf();
+        const onDevices = emb.layers.embedding({ table: placed, combiner: 'sum' });
+        tf.tidy(() => void onDevices.apply(ids([[1, 2]])));
+        expect(told(placed)).toEqual({ rows: 8, codec: 'float32', store: 'placed' });
+        onDevices.dispose();
+      });
     }),
   );
 });

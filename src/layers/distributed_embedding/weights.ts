@@ -73,7 +73,7 @@ class PlacedTable implements TableHolder {
 
   createWeight(initializer: Initializer): tf.LayerVariable {
     const { devices } = this.plan;
-    const { isPlain } = this.table.codec;
+    const { isPlain } = this.table.rowCodec;
     if (!isPlain && devices !== null) this.#refusePacked();
     const isOwn = initializer === this.table.initializer;
     const seeded = withSeed(initializer, this.seed);
@@ -123,7 +123,7 @@ class PlacedTable implements TableHolder {
 
   placeTable(table: tf.Variable): void {
     const { devices } = this.plan;
-    if (!this.table.codec.isPlain) return;
+    if (!this.table.rowCodec.isPlain) return;
     const { tables } = currentBackend();
     if (devices === null || devices !== tables.devices) tables.place(table);
     else devices.place(table, { layout: this.#layout, name: this.weightName });

@@ -204,7 +204,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     this.embeddings = weight;
     if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
     const { regularizer } = this.table;
-    if (regularizer !== null && this.table.codec.training !== null) {
+    if (regularizer !== null && this.table.rowCodec.training !== null) {
       this.addLoss(asPenalty(() => touchedRowsPenalty(tableOf(weight.read()), regularizer), regularizer) as never);
     }
     this.built = true;
