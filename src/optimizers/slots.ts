@@ -1,6 +1,6 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
-import { withRowsOf } from '../backends/grown_variable.js';
+import { withRowsOf } from '../backends/written_table.js';
 import { currentBackend } from '../backends/registry.js';
 import {
   type Grown,

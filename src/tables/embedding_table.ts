@@ -1,7 +1,7 @@
 /** A table of embeddings that one layer owns or several layers share. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../base/per_process.js';
-import { grow } from '../backends/grown_variable.js';
+import { grow } from '../backends/written_table.js';
 import { isTooLarge } from '../backends/kernel_set.js';
 import { isRecording } from '../backends/recordings.js';
 import { currentBackend } from '../backends/registry.js';

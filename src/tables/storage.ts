@@ -1,12 +1,11 @@
 /** How the rows of a table are kept, as users ask for it and as tfjs makes it. */
 import * as tf from '@tensorflow/tfjs';
-import { readRows, withRows } from '../backends/grown_variable.js';
+import { readRows, withRows, writtenTable } from '../backends/written_table.js';
 import { plainForm, type TableForm } from '../backends/table.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { convertWrites } from '../tfjs/layer_weights.js';
-import { writtenTable } from '../backends/written_table.js';
 import type { FillRows, Initializer, RowsInitializer } from './initializers.js';
 import type { Storage } from '../codecs/codec.js';
 import { STORAGES } from '../codecs/codecs.js';

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../../src/node.js';
-import { PYTHON_TIMEOUT_MS, pythonWithKeras } from '../../backends/tensorflow/python_tensorflow.js';
-import { skipOrFail } from '../../helpers/backends.js';
+import * as emb from '../../../../src/node.js';
+import { PYTHON_TIMEOUT_MS, pythonWithKeras } from '../../../backends/tensorflow/python_tensorflow.js';
+import { skipOrFail } from '../../../helpers/backends.js';
 
 const SCRIPT = fileURLToPath(new URL('user_classes_keras.py', import.meta.url));
 
