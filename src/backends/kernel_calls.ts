@@ -13,7 +13,7 @@ import {
 } from './bag_tensors.js';
 import type { Gradients, LookedUp, Lookup, LookupGradient, RowGradientTensors, TableUpdate } from './contract.js';
 import { SINGLE_ROW, type BagOptions } from './kernel_set.js';
-import { currentBackend } from './registry.js';
+import { stepOps } from './registry.js';
 import { sharedUniformSplits } from '../ids/row_splits.js';
 import { type Table, tableOf } from './table.js';
 
@@ -34,7 +34,7 @@ function runOnEngine<T>(
 /** One bag per id. Call inside a tidy. */
 export function singleRows(values: tf.Tensor1D): BagTensors {
   // An op knows the number of ids when it runs, which may be another one when a step is repeated.
-  const ofOp = currentBackend().ops?.singleSplits(values);
+  const ofOp = stepOps()?.singleSplits(values);
   return {
     values,
     rowSplits: ofOp ?? tf.tensor1d(sharedUniformSplits(values.shape[0], 1), 'int32'),
@@ -170,7 +170,7 @@ function ofTouchedRows({ gradient, bags, options }: LookupGradient, rows: number
 
 /** The gradient of rows by that of the same rows scaled down to a norm. */
 function throughNorm(rows: tf.Tensor2D, gradient: tf.Tensor2D, maxNorm: number): tf.Tensor2D {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   if (ops !== null) return ops.normGradient(rows, gradient, maxNorm);
   const [count] = rows.shape;
   const limited = { ...ofRows(tf.range(0, count, 1, 'int32'), gradient), options: { ...SINGLE_ROW, maxNorm } };

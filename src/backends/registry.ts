@@ -3,8 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
-import type { Backend, TableMemory } from './contract.js';
+import type { Backend, Devices, TableMemory, Tables } from './contract.js';
 import type { ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
+import type { StepOps } from './step_ops.js';
 
 /** The value of a variable; undefined where it is not set, or empty. */
 export function environmentVariable(name: string): string | undefined {
@@ -158,6 +159,21 @@ export function currentBackend(): Backend {
   const found = backends.get(name);
   if (found === undefined) throw new RuntimeError('backend', `one of ${[...backends.keys()].join(', ')}`, name);
   return found;
+}
+
+/** Ops of a training step on the backend in use; null where stock ops do their work. */
+export function stepOps(): StepOps | null {
+  return currentBackend().ops;
+}
+
+/** Where tables and their slots lie on the backend in use. */
+export function tablesInUse(): Tables {
+  return currentBackend().tables;
+}
+
+/** The devices of the backend in use; null where tables lie in its own memory. */
+export function devicesInUse(): Devices | null {
+  return currentBackend().tables.devices;
 }
 
 type ProductInfo = () => KernelInfo | null;

@@ -5,14 +5,14 @@
 import * as tf from '@tensorflow/tfjs';
 import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
 import type { Tables, TableWriter, WriteRows } from './contract.js';
-import { currentBackend } from './registry.js';
+import { tablesInUse } from './registry.js';
 import { type Grown, tableOf } from './table.js';
 
 /** A float32 tensor of the rows that `fill` writes; the others are zeros. */
 export function writtenTable<Rank extends tf.Rank>(
   shape: tf.ShapeMap[Rank],
   fill: (write: WriteRows) => void,
-  tables: Pick<Tables, 'begin'> = currentBackend().tables,
+  tables: Pick<Tables, 'begin'> = tablesInUse(),
 ): tf.Tensor<Rank> {
   const writer = tables.begin(shape);
   try {
@@ -57,7 +57,7 @@ export function collectedTable(shape: readonly number[]): TableWriter {
 /** Some rows of a tensor of floats, row-major. */
 export function readRows(tensor: tf.Tensor, firstRow: number, rows: number): Float32Array {
   const values = new Float32Array(rows * widthOf(tensor.shape));
-  if (currentBackend().tables.read(tensor, firstRow, values)) return values;
+  if (tablesInUse().read(tensor, firstRow, values)) return values;
   const slice = tensor.slice([firstRow], [rows]);
   try {
     return slice.dataSync<'float32'>();

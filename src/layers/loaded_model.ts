@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type { WriteRows } from '../backends/contract.js';
-import { currentBackend } from '../backends/registry.js';
+import { tablesInUse } from '../backends/registry.js';
 import { tableOf } from '../backends/table.js';
 import { widthOf } from '../backends/written_table.js';
 import type { Words } from '../codecs/codec.js';
@@ -99,7 +99,7 @@ async function readState(stored: StoredArray): Promise<tf.Tensor> {
   const { dtype, shape, pieces } = stored;
   const size = shape.reduce((product, each) => product * each, 4);
   if (pieces === null || dtype !== 'float32' || size < TABLE_BYTES) return readTensor(stored);
-  const writer = currentBackend().tables.begin(shape);
+  const writer = tablesInUse().begin(shape);
   try {
     await readRows(stored, writer.write as WriteRows<Words>);
     return writer.finish();
@@ -113,7 +113,7 @@ async function readState(stored: StoredArray): Promise<tf.Tensor> {
 function rowsWriter(weight: tf.LayerVariable, { dtype, pieces }: StoredArray): WriteRows<Words> | null {
   const { codec, dim, variable } = tableOf(weight.read());
   if (pieces === null || variable.rank !== 2 || (dtype !== 'float32' && dtype !== 'int32')) return null;
-  const write = currentBackend().tables.rewrite(variable);
+  const write = tablesInUse().rewrite(variable);
   if (write === null || dtype === variable.dtype) return write;
   return (firstRow, values) => {
     const words = new Int32Array((values.length / dim) * codec.words(dim));

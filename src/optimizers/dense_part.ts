@@ -22,7 +22,7 @@ import {
   withEpsilon,
 } from '../tfjs/stock_optimizer_state.js';
 import { isAnonymous, knownTable } from '../backends/table.js';
-import { currentBackend } from '../backends/registry.js';
+import { stepOps } from '../backends/registry.js';
 import { DENSE_HYPER_FIELDS, type DenseHyper, type DenseOptimizerName } from '../backends/step_ops.js';
 import { bytesText } from '../base/units.js';
 import { warnOnce } from '../base/warn_once.js';
@@ -117,7 +117,7 @@ export function stepInOneOp(
   epsilon: number | null = null,
 ): boolean {
   const name = NAMES[optimizer.getClassName()];
-  const { ops } = currentBackend();
+  const ops = stepOps();
   if (name === undefined || ops === null) return false;
   const { registeredVariables } = tf.engine();
   const all = list.map((entry) => registeredVariables[entry.name]);

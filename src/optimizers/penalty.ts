@@ -4,7 +4,7 @@ import { live } from '../backends/recordings.js';
 import { SINGLE_ROW } from '../backends/kernel_set.js';
 import type { Table } from '../backends/table.js';
 import type { Lookup } from '../backends/contract.js';
-import { currentBackend } from '../backends/registry.js';
+import { stepOps } from '../backends/registry.js';
 import type { StepOps } from '../backends/step_ops.js';
 import { lookUpUnrecorded, receivingScope, lookupScope, type LookupScope } from '../lookup/lookup.js';
 import { singleRows } from '../backends/kernel_calls.js';
@@ -111,7 +111,7 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
         continue;
       }
       const stock = asL1L2(regularizer);
-      const { ops } = currentBackend();
+      const ops = stepOps();
       if (stock !== null && ops !== null && table.codec.training !== null) {
         penalties.set(each, penaltyByOps(ops, scope, table, stock, lists));
         continue;

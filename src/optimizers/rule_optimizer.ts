@@ -1,7 +1,7 @@
 /** The dense optimizer of rules that tfjs has no optimizer for: variables are stepped as rows of tables are. */
 import * as tf from '@tensorflow/tfjs';
 import { live, refuseRecording } from '../backends/recordings.js';
-import { currentBackend } from '../backends/registry.js';
+import { stepOps } from '../backends/registry.js';
 import { brand } from '../base/per_process.js';
 import type { NamedTensor } from '../base/types.js';
 import { packHyper, type Hyper } from '../rules/hyper.js';
@@ -46,7 +46,7 @@ export class RuleOptimizer extends tf.Optimizer {
       return [{ variable, gradient: tensor, slots: this.kinds.map((_, kind) => this.#slot(kind, at, variable)) }];
     });
     if (stepped.length === 0) return;
-    const { ops } = currentBackend();
+    const ops = stepOps();
     if (ops === null) {
       refuseRecording('ops of tfjs, to which the learning rate is a constant, step its dense variables');
       const now = hyper();

@@ -1,7 +1,7 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
 import { withRowsOf } from '../backends/written_table.js';
-import { currentBackend } from '../backends/registry.js';
+import { tablesInUse } from '../backends/registry.js';
 import {
   type Grown,
   isAnonymous,
@@ -28,7 +28,7 @@ function slotName(tableName: string, slot: string): string {
 
 /** A slot with the values of a tensor, which stays the caller's, or full of a number; it lies as its table does. */
 function newSlot(table: tf.Variable, name: string, shape: readonly number[], start: tf.Tensor | number): tf.Variable {
-  const { tables } = currentBackend();
+  const tables = tablesInUse();
   if (typeof start === 'number') return tables.createSlot(table, name, shape, start);
   const variable = tf.variable(start, false);
   try {

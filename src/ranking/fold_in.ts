@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { newFloats, type HostBags } from '../backends/kernel_set.js';
 import { rowsIn, type FoldInJob } from '../backends/ranking.js';
 import { floatRows } from '../backends/ranking.js';
-import { currentBackend } from '../backends/registry.js';
+import { tablesInUse } from '../backends/registry.js';
 import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
@@ -65,7 +65,7 @@ function solveFor(table: Table, job: Omit<FoldInJob, 'table'>): void {
   if (bad >= 0) {
     throw new ValueError('ids', `ids from 0 to ${rows - 1}`, described(`${values[bad]} at position ${bad}`));
   }
-  const inPlace = currentBackend().tables.view(table.tensor);
+  const inPlace = tablesInUse().view(table.tensor);
   if (inPlace !== null) return (inPlace.kernels ?? kernelsInUse()).foldIn({ ...job, table: inPlace.rows });
   const unique = Int32Array.from(new Set(values)).sort();
   const places = new Map(Array.from(unique, (id, place) => [id, place]));

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { newFloats, type HostTable } from '../backends/kernel_set.js';
 import { offers } from '../backends/model_kernels.js';
 import { floatRows, rowsIn, type RankingKernels } from '../backends/ranking.js';
-import { currentBackend, kernelSet } from '../backends/registry.js';
+import { kernelSet, tablesInUse } from '../backends/registry.js';
 import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { rowBlocks } from '../base/row_blocks.js';
@@ -42,7 +42,7 @@ type Visit = (rows: HostTable, firstRow: number, kernels: RankingKernels) => voi
 /** Shows all rows: at once where they lie, else block after block, so that no copy of a large table lies in memory. */
 export function visitRows(table: Table, visit: Visit): void {
   const { tensor } = table;
-  const { tables } = currentBackend();
+  const tables = tablesInUse();
   const inPlace = tables.view(tensor);
   if (inPlace !== null) return visit(inPlace.rows, 0, inPlace.kernels ?? kernelsInUse());
   const [, columns] = tensor.shape;

@@ -4,7 +4,7 @@ import { brand } from '../base/per_process.js';
 import { grow } from '../backends/written_table.js';
 import { isTooLarge } from '../backends/kernel_set.js';
 import { isRecording } from '../backends/recordings.js';
-import { currentBackend } from '../backends/registry.js';
+import { devicesInUse, tablesInUse } from '../backends/registry.js';
 import { type Grown, type Table, type TableForm, tableOf } from '../backends/table.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
 import type { Codec, Storage } from '../codecs/codec.js';
@@ -176,7 +176,7 @@ export class EmbeddingTable {
   /** Where its rows lie: 'placed' on the devices of the backend in use, or in 'memory'; so before a layer was built. */
   get store(): 'memory' | 'placed' {
     const { variable } = this;
-    const { devices } = currentBackend().tables;
+    const devices = devicesInUse();
     return variable === null || devices === null || devices.layoutOf(variable) === null ? 'memory' : 'placed';
   }
 
@@ -326,7 +326,7 @@ export class EmbeddingTable {
 
   /** The table, which comes first, and its slots where they are stepped. */
   #placeGrown([table, ...slots]: tf.Variable[]): void {
-    const { tables } = currentBackend();
+    const tables = tablesInUse();
     if (this.rowCodec.training !== null) tables.place(table!);
     for (const slot of slots) tables.devices?.place(slot, { like: table! });
   }
@@ -414,7 +414,7 @@ export class EmbeddingTable {
       const table = weight.read() as tf.Variable;
       const holder = [...this.#holders].find((each) => each.placeTable !== undefined);
       if (this.rowCodec.isPlain && holder !== undefined) holder.placeTable!(table);
-      else currentBackend().tables.place(table);
+      else tablesInUse().place(table);
     };
     placeTable();
     afterWrites(weight, placeTable);

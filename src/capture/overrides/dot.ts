@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { Substitute } from '../../tfjs/training/substitute.js';
-import { currentBackend } from '../../backends/registry.js';
+import { stepOps } from '../../backends/registry.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 
 /** The products of the rows of two matrices of one shape, as [rows]; null: what tfjs gives. */
@@ -40,7 +40,7 @@ function installDots(): void {
 
 /** The dots of the rows of two matrices; null where the backend has no such op, or they are not of floats. */
 export function nativeDots(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor1D | null {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   if (ops === null || a.dtype !== 'float32' || b.dtype !== 'float32') return null;
   return withLazyGradient(
     { a, b },

@@ -3,7 +3,7 @@
  * functions that `compile` left in them, which give way while a step runs.
  */
 import * as tf from '@tensorflow/tfjs';
-import { currentBackend } from '../../backends/registry.js';
+import { stepOps } from '../../backends/registry.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 import { withLosses, type Measure as Loss } from '../../tfjs/training/masked_losses.js';
 
@@ -69,7 +69,7 @@ const NONE = new Float32Array(0);
  * are not of floats. Labels have no gradient.
  */
 export function nativeCrossEntropy(labels: tf.Tensor, predictions: tf.Tensor, areLogits: boolean): tf.Tensor | null {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   const areFloats = labels.dtype === 'float32' && predictions.dtype === 'float32';
   const isPlain = predictions.rank > 0 && tf.util.arraysEqual(labels.shape, predictions.shape);
   if (ops === null || !areFloats || !isPlain) return null;
@@ -109,7 +109,7 @@ function asRows(labels: tf.Tensor, output: tf.Tensor, isSparse: boolean): [tf.Te
  * have no gradient.
  */
 export function nativeCategoricalLoss(labels: tf.Tensor, output: tf.Tensor, isSparse: boolean): tf.Tensor | null {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   const rows = ops === null ? null : asRows(labels, output, isSparse);
   if (ops === null || rows === null) return null;
   const epsilon = tf.backend().epsilon();

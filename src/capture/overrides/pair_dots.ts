@@ -1,14 +1,14 @@
 /** The products of all pairs of features as one op, and the gradients of all features as one. */
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend, type OpAttribute } from '../../backends/tensorflow/node_backend.js';
-import { currentBackend } from '../../backends/registry.js';
+import { stepOps } from '../../backends/registry.js';
 import { pairDots } from '../../layers/feature_interaction/pair_dots.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 import { isExact } from '../fewer_ops/exact.js';
 
 /** The products of features of one shape, each at least one number wide; null where the backend has no such op. */
 export function nativePairDots(features: readonly tf.Tensor2D[], withSelf: boolean): tf.Tensor2D | null {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   if (ops === null || features.some(({ dtype }) => dtype !== 'float32')) return null;
   return withLazyGradient(
     Object.fromEntries(features.map((feature, i) => [`${i}`, feature])),
@@ -69,6 +69,6 @@ export const PAIR_DOTS = pairDots.as(nativePairDots);
 
 /** Only where they have the bits that stock ops give. */
 export const EXACT_PAIR_DOTS = pairDots.as((features, withSelf) => {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   return ops !== null && areExact(features) ? nativePairDots(features, withSelf) : null;
 });

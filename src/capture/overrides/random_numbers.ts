@@ -1,7 +1,7 @@
 /** Random numbers of layers as ops, which draw others in each step: tfjs draws them in JavaScript, one by one. */
 import * as tf from '@tensorflow/tfjs';
 import { live } from '../../backends/recordings.js';
-import { currentBackend } from '../../backends/registry.js';
+import { stepOps } from '../../backends/registry.js';
 import { asNodeBackend, withTensor } from '../../backends/tensorflow/node_backend.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 
@@ -39,7 +39,7 @@ export function isDropping(rate: number): boolean {
  * floats. `rate` is asked in each step.
  */
 export function droppedByOp(x: tf.Tensor, rate: () => number): tf.Tensor | null {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   if (ops === null || x.dtype !== 'float32') return null;
   const share = live(() => {
     const given = rate();
@@ -55,7 +55,7 @@ export function droppedByOp(x: tf.Tensor, rate: () => number): tf.Tensor | null 
 
 /** Numbers of the normal distribution with mean 0 and deviation 1; null where the backend has no such op. */
 export function normalByOp(shape: readonly number[]): tf.Tensor | null {
-  if (currentBackend().ops === null) return null;
+  if (stepOps() === null) return null;
   const backend = asNodeBackend(tf.backend());
   const { TF_ATTR_TYPE: type, TF_FLOAT, TF_INT32 } = backend.binding;
   const attributes = [

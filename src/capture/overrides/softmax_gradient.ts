@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { replaceStockGradient } from '../../tfjs/engine/stock_gradient.js';
 import { Substitute } from '../../tfjs/training/substitute.js';
-import { currentBackend } from '../../backends/registry.js';
+import { stepOps } from '../../backends/registry.js';
 
 /** The gradient of a softmax over the last axis, which gave `y`; null: that of tfjs. */
 export type SoftmaxGradientBy = (dy: tf.Tensor, y: tf.Tensor) => tf.Tensor | null;
@@ -23,7 +23,7 @@ function installSoftmaxGradient(): void {
 
 /** The gradient of softmax over the last axis; null where the backend has no such op. */
 export function nativeSoftmaxGradient(dy: tf.Tensor, y: tf.Tensor): tf.Tensor | null {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   const isFloat = dy.dtype === 'float32' && y.dtype === 'float32';
   if (ops === null || !isFloat || y.rank < 1 || y.size === 0) return null;
   const classes = y.shape.at(-1)!;

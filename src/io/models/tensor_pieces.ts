@@ -1,6 +1,6 @@
 /** The bytes of tensors on their way into files: of a large one a few rows at a time, wherever it lies. */
 import * as tf from '@tensorflow/tfjs';
-import { currentBackend } from '../../backends/registry.js';
+import { devicesInUse, tablesInUse } from '../../backends/registry.js';
 import type { TableForm } from '../../backends/table.js';
 
 /** Values are read in pieces of about so many bytes. */
@@ -20,7 +20,7 @@ async function* pieceOfStrings(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
 
 /** Rows of a tensor that lies with the backend: into `room` where the backend can, else in an array of their own. */
 async function rowsOf(tensor: tf.Tensor, row: number, count: number, room: Float32Array): Promise<Uint8Array> {
-  if (tensor.dtype === 'float32' && currentBackend().tables.read(tensor, row, room)) return bytesOf(room);
+  if (tensor.dtype === 'float32' && tablesInUse().read(tensor, row, room)) return bytesOf(room);
   const piece = tf.tidy(() => tf.slice(tensor, row, count));
   try {
     return bytesOf(await piece.data());
@@ -38,7 +38,7 @@ export async function* piecesOf(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
   const [rows = 1] = tensor.shape;
   const bytes = tensor.size * tf.util.bytesPerElement(tensor.dtype);
   if (bytes === 0) return;
-  const { devices } = currentBackend().tables;
+  const devices = devicesInUse();
   const isPlaced = devices !== null && devices.layoutOf(tensor) !== null;
   if (bytes <= PIECE_BYTES && !isPlaced) {
     yield bytesOf(await tensor.data());

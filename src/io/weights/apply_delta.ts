@@ -1,7 +1,7 @@
 /** Brings the tables of a model up to date with the rows that changed elsewhere. */
 import * as tf from '@tensorflow/tfjs';
 import { tableOf } from '../../backends/table.js';
-import { currentBackend } from '../../backends/registry.js';
+import { tablesInUse } from '../../backends/registry.js';
 import { addedChecksums, checksumOf, NO_ELEMENTS, sameChecksum, type Checksum } from '../../backends/table_checksum.js';
 import { changedRows } from '../../backends/table_delta.js';
 import { writtenTable } from '../../backends/written_table.js';
@@ -102,7 +102,7 @@ async function isDue({ weight, delta }: Due, source: string): Promise<boolean> {
 async function apply({ weight, delta }: Due): Promise<void> {
   const variable = weight.read() as tf.Variable;
   const { rows, columns } = delta;
-  const rewrite = currentBackend().tables.rewrite(variable);
+  const rewrite = tablesInUse().rewrite(variable);
   if (rewrite !== null) {
     for (const { firstRow, rows: count } of rowBlocks({ rows, columns })) {
       if (!hasChanges(delta, firstRow, count)) continue;
@@ -123,7 +123,7 @@ async function apply({ weight, delta }: Due): Promise<void> {
 async function rowsOf(table: tf.Tensor, firstRow: number, rows: number): Promise<Float32Array> {
   const columns = table.shape[1]!;
   const values = new Float32Array(rows * columns);
-  if (currentBackend().tables.read(table, firstRow, values)) return values;
+  if (tablesInUse().read(table, firstRow, values)) return values;
   const slice = tf.tidy(() => tf.slice(table, [firstRow, 0], [rows, columns]));
   try {
     values.set((await slice.data()) as Float32Array);

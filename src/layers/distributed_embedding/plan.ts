@@ -2,7 +2,7 @@
 import { UPDATES, updateOf } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../../backends/contract.js';
-import { currentBackend } from '../../backends/registry.js';
+import { devicesInUse } from '../../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import { checkPlan } from '../../partition/check_plan.js';
@@ -141,7 +141,7 @@ export class PlanInForce {
 
   /** Plans where there is no plan for the devices of the backend in use yet; returns whether they have changed. */
   refresh(): boolean {
-    const { devices } = currentBackend().tables;
+    const devices = devicesInUse();
     if (this.#isInForce && devices === this.#devices) return false;
     if (devices === null) checkPlacements(this.tables);
     this.plan = this.#planFor(devices);

@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../../backends/contract.js';
 import type { Fill } from '../../backends/fill.js';
 import { plainForm } from '../../backends/table.js';
-import { currentBackend } from '../../backends/registry.js';
+import { tablesInUse } from '../../backends/registry.js';
 import { ValueError } from '../../base/errors.js';
 import type { TableLayout } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
@@ -124,7 +124,7 @@ class PlacedTable implements TableHolder {
   placeTable(table: tf.Variable): void {
     const { devices } = this.plan;
     if (!this.table.rowCodec.isPlain) return;
-    const { tables } = currentBackend();
+    const tables = tablesInUse();
     if (devices === null || devices !== tables.devices) tables.place(table);
     else devices.place(table, { layout: this.#layout, name: this.weightName });
   }

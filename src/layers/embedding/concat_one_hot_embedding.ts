@@ -4,7 +4,7 @@ import { brand } from '../../base/per_process.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { refusePositional } from '../../base/positional.js';
-import { currentBackend } from '../../backends/registry.js';
+import { stepOps } from '../../backends/registry.js';
 import { embeddingBag } from '../../lookup/embedding_bag.js';
 import { outOfRangeError } from '../../ids/id_out_of_range.js';
 import { readOptions } from '../../base/options.js';
@@ -165,7 +165,7 @@ export class ConcatOneHotEmbedding extends TableLayer {
 
   /** The same by an op, which never shows the ids to JavaScript; null where there is none, and where it refuses them. */
   #rowsByOp(ids: tf.Tensor | Int32Array): tf.Tensor1D | null {
-    const { ops } = currentBackend();
+    const ops = stepOps();
     if (ops === null || !(ids instanceof tf.Tensor) || ids.dtype !== 'int32') return null;
     try {
       return ops.featureRows(ids.as1D(), Int32Array.from(this.featureSizes));

@@ -16,7 +16,7 @@ import { checkDense, checkWeighted, type Feature, type FeaturePaths } from './la
 import { fedPlace } from '../../tfjs/uncast_inputs.js';
 import type { LayerOfTables } from '../layer_of_tables.js';
 import type { BagTensors } from '../../backends/bag_tensors.js';
-import { currentBackend } from '../../backends/registry.js';
+import { stepOps } from '../../backends/registry.js';
 import { tableOf } from '../../backends/table.js';
 import type { StepOps } from '../../backends/step_ops.js';
 import { toInt32 } from '../../ids/whole_ids.js';
@@ -28,7 +28,7 @@ import { checkTensor } from '../../ids/values.js';
  * none, and where it refuses them: the check that reads them says which one is no id, and where. Call inside a tidy.
  */
 export function asWholeIds(ids: unknown): unknown {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   if (ops === null || !(ids instanceof tf.Tensor) || ids.dtype !== 'float32') return ids;
   try {
     checkTensor(ids, 'ids');
@@ -153,7 +153,7 @@ function unmaskedByOps(
   weights: tf.Tensor1D | null,
   mask: IdMask,
 ): UnmaskedBags | null {
-  const { ops } = currentBackend();
+  const ops = stepOps();
   if (ops === null || ids.dtype !== 'int32') return null;
   const all = flat(ids);
   const bags = {
@@ -238,7 +238,7 @@ function isFromModel(batch: FeatureIds): batch is ModelRows {
 /** Throws ValueError where weights lie in other rows than the ids, of which there are as many. */
 function checkSameSplits(ofIds: tf.Tensor1D, ofWeights: tf.Tensor1D, path: string): void {
   if (ofIds.dataId === ofWeights.dataId) return;
-  const { ops } = currentBackend();
+  const ops = stepOps();
   if (ops !== null) {
     // By ops, which a captured step runs too: what differs makes a weight that is refused.
     try {

@@ -1,6 +1,6 @@
 /** Tables and slots in files: in the global layout, so that any number of devices reads what any other has written. */
 import * as tf from '@tensorflow/tfjs';
-import { currentBackend } from '../../backends/registry.js';
+import { devicesInUse } from '../../backends/registry.js';
 import { rowBlocks } from '../../base/row_blocks.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { writeNpy } from '../../io/npy_writer.js';
@@ -77,7 +77,7 @@ function handlerOf(directory: string, isSave: boolean): tf.io.IOHandler {
 /** How whole rows are read that do not lie on the host; null for those that do. */
 function readerOf(variable: SavedVariable['variable']): RowsElsewhere['read'] | null {
   if (!(variable instanceof tf.Variable)) return (firstRow, rows) => variable.read(firstRow, rows);
-  const { devices } = currentBackend().tables;
+  const devices = devicesInUse();
   return devices === null ? null : (firstRow, rows) => devices.readRows(variable, firstRow, rows);
 }
 
@@ -152,7 +152,7 @@ export function writeVariables(
       return { ...written, weight: { read: () => null } as unknown as tf.LayerVariable, devices };
     }
     const weight = { read: () => variable, write: (value: tf.Tensor) => variable.assign(value) };
-    return { ...written, weight: weight as unknown as tf.LayerVariable, devices: currentBackend().tables.devices };
+    return { ...written, weight: weight as unknown as tf.LayerVariable, devices: devicesInUse() };
   });
   writeTables(writes, options);
 }

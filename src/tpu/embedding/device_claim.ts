@@ -1,7 +1,7 @@
 /** Devices hold the tables of one embedding object at a time, as a TPU does. */
 import type { Devices } from '../../backends/contract.js';
 import { isEmulated } from '../../backends/emulator/register.js';
-import { currentBackend } from '../../backends/registry.js';
+import { devicesInUse } from '../../backends/registry.js';
 import { RuntimeError, ValueError, described } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';
 import * as tf from '@tensorflow/tfjs';
@@ -25,7 +25,7 @@ export function releaseDevices(devices: Devices, owner: object): void {
 
 /** The devices of the backend in use. Throws RuntimeError where it has none. */
 export function currentDevices(method: string): Devices {
-  const { devices } = currentBackend().tables;
+  const devices = devicesInUse();
   if (devices !== null && isEmulated()) return devices;
   const note = `await tf.setBackend('tpu-emulator') first; TPUEmbeddingForServing looks up on any backend.`;
   throw new RuntimeError(method, 'the backend tpu-emulator', described(`the backend ${tf.getBackend()}`), note);

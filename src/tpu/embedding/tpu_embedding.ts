@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../base/per_process.js';
 import type { Devices } from '../../backends/contract.js';
-import { currentBackend } from '../../backends/registry.js';
+import { devicesInUse } from '../../backends/registry.js';
 import { RuntimeError, ValueError, described } from '../../base/errors.js';
 import { readOptions } from '../../base/options.js';
 import { withoutTape } from '../../tfjs/lazy_gradient.js';
@@ -110,7 +110,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     this.#tables = new EmbeddingTables(tables);
     this.#shapes = new OutputShapes(this.#nest.features, this.#paths);
     this.#pipeline = new StepPipeline(this.#tables, this.pipelineExecutionWithTensorCore);
-    if (currentBackend().tables.devices !== null) this.#checkOptimizers();
+    if (devicesInUse() !== null) this.#checkOptimizers();
   }
 
   /**
@@ -143,7 +143,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   }
 
   #build(incoming: readonly (PartialShape | null)[]): void {
-    const { devices } = currentBackend().tables;
+    const devices = devicesInUse();
     if (devices !== null) {
       this.#checkOptimizers();
       this.#shapes.take(incoming, true);
@@ -324,7 +324,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
 
   /** Tables and slots as they are after the last step. */
   #settled(): EmbeddingTables {
-    const { devices } = currentBackend().tables;
+    const devices = devicesInUse();
     this.#makeTables(devices);
     this.#pipeline.settle();
     return this.#tables;

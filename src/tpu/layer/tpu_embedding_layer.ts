@@ -1,7 +1,7 @@
 /** The layer of TPU tables for models of tfjs. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../base/per_process.js';
-import { currentBackend } from '../../backends/registry.js';
+import { devicesInUse } from '../../backends/registry.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { checkBoolean, checkName, isSymbolic, shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import { initializerOf } from '../../tables/initial_values.js';
@@ -274,7 +274,7 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
   }
 
   #checkTraining(): void {
-    if (currentBackend().tables.devices === null) {
+    if (devicesInUse() === null) {
       const note = `await tf.setBackend('tpu-emulator') first, or set trainable to false.`;
       const received = described(`the backend ${tf.getBackend()}`);
       throw new RuntimeError('training', 'the backend tpu-emulator', received, note);

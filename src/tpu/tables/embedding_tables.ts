@@ -1,6 +1,6 @@
 /** The variables of all tables of an embedding object: tables and slots, where the backend wants them. */
 import * as tf from '@tensorflow/tfjs';
-import { currentBackend } from '../../backends/registry.js';
+import { devicesInUse, tablesInUse } from '../../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { writeVariables } from '../checkpoint/checkpoint.js';
 import type { GivenTableConfig } from '../config/table_config.js';
@@ -37,7 +37,7 @@ export class EmbeddingTables {
   /** Makes all variables, unless that was done; on the devices where there are some, or on the host. */
   make(where: 'devices' | 'host' = 'devices'): void {
     if (this.#made !== null) return;
-    const devices = where === 'devices' ? currentBackend().tables.devices : null;
+    const devices = where === 'devices' ? devicesInUse() : null;
     const made: TableVariables[] = [];
     try {
       for (const named of this.tables) {
@@ -62,7 +62,7 @@ export class EmbeddingTables {
 
   /** Brings all variables where the backend in use wants them: whatever was assigned to them lies elsewhere. */
   place(): void {
-    const { tables } = currentBackend();
+    const tables = tablesInUse();
     const { devices } = tables;
     this.#made?.forEach(({ table, slots }, i) => {
       if (devices === null) return tables.place(table);
