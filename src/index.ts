@@ -152,6 +152,7 @@ export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './table
 export type { ExtendArgs } from './tables/extension.js';
 export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { input, type InputArgs } from './layers/ragged_input.js';
+export { mendTfjs } from './tfjs/mend_tfjs.js';
 export { useForKerasEmbedding } from './layers/register.js';
 export type {
   BatchedData,

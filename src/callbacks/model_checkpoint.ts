@@ -4,13 +4,7 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/
 import { isRecord, readOptions } from '../base/options.js';
 import { nodeBuiltin } from '../base/platform.js';
 import type { NamedTensor } from '../base/types.js';
-import {
-  resumeFits,
-  resumes,
-  wholeModel,
-  type LoopKind,
-  type TrainingPosition,
-} from '../tfjs/training/resumed_fits.js';
+import { resumes, wholeModel, type LoopKind, type TrainingPosition } from '../tfjs/training/resumed_fits.js';
 import { checkPath, filledPath, hasPlaces, urlOf } from './checkpoint_path.js';
 import { numberOf, type Logs } from './logs.js';
 import { setOptimizerState } from './model_state.js';
@@ -87,6 +81,8 @@ export class ModelCheckpoint extends tf.Callback {
   #start: TrainingPosition = { epoch: 0, batches: 0, readings: 0 };
   #ended = 0;
   #isResumed = false;
+  /** Whether the loop asked where it should begin, as those of models of this package do. */
+  #isAsked = false;
 
   constructor(args: ModelCheckpointArgs) {
     super();
@@ -103,11 +99,11 @@ export class ModelCheckpoint extends tf.Callback {
     if (this.#restores && hasPlaces(this.#path)) {
       throw new ValueError('path', 'one without places, where restore is true', this.#path);
     }
-    resumeFits();
   }
 
   /** Gives the model what was saved. Asked by `fit` before its first epoch. */
   async [resumes](model: tf.LayersModel, { isDataset, batchesPerEpoch }: LoopKind): Promise<TrainingPosition | null> {
+    this.#isAsked = true;
     if (!this.#restores) return null;
     if (this.#saveFreq !== null && !(isDataset && batchesPerEpoch === null)) {
       const received = described(
@@ -154,6 +150,11 @@ export class ModelCheckpoint extends tf.Callback {
   }
 
   override onTrainBegin(): Promise<void> {
+    if (this.#restores && !this.#isAsked) {
+      const expected = 'a model of this package, where restore is true: one with a layer or an emb.input of it';
+      return Promise.reject(new ValueError('restore', expected, described(`the stock model ${this.model.name}`)));
+    }
+    this.#isAsked = false;
     if (!this.#isResumed) this.#start = { epoch: 0, batches: 0, readings: 0 };
     this.#isResumed = false;
     this.#ended = 0;

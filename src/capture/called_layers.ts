@@ -1,25 +1,8 @@
 /** Which layer of a model runs, so that a reason for not capturing a step names it. */
 import * as tf from '@tensorflow/tfjs';
-import { Substitute, type Override } from '../tfjs/training/substitute.js';
+import type { Override } from '../tfjs/training/substitute.js';
 
 type Apply = (this: tf.layers.Layer, inputs: unknown, kwargs?: unknown) => unknown;
-
-/** Runs the call of a layer. */
-export type CallsBy = (layer: tf.layers.Layer, call: () => unknown) => unknown;
-
-const calls = new Substitute<CallsBy>('called layers');
-
-/** Installs the hook into tfjs. */
-export function installCalls(): void {
-  const ofAll = { constructor: tf.layers.Layer };
-  calls.open<Apply>(ofAll, 'apply', (stock, byNow) => {
-    return function (this: tf.layers.Layer, inputs, kwargs): unknown {
-      const by = byNow();
-      const call = (): unknown => stock.call(this, inputs, kwargs);
-      return by === null ? call() : by(this, call);
-    };
-  });
-}
 
 /** A layer by its name and its class. */
 export function layerText(layer: tf.layers.Layer): string {
@@ -38,14 +21,21 @@ export class CalledLayers {
 
   /** What tells it of calls. */
   get override(): Override {
-    return calls.as((layer, call) => {
-      this.#running.push(layer);
-      try {
-        return call();
-      } finally {
-        this.#running.pop();
-      }
-    });
+    const begin = (): (() => void) => {
+      const running = this.#running;
+      const layers = tf.layers.Layer.prototype as unknown as { apply: Apply };
+      const { apply } = layers;
+      layers.apply = function (inputs, kwargs) {
+        running.push(this);
+        try {
+          return apply.call(this, inputs, kwargs);
+        } finally {
+          running.pop();
+        }
+      };
+      return () => (layers.apply = apply);
+    };
+    return { begin };
   }
 }
 

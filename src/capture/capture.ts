@@ -4,12 +4,8 @@ import { isRecording } from '../backends/recordings.js';
 import { perProcess } from '../base/per_process.js';
 import type { Capturer } from '../base/platform.js';
 import { areKernelsWatched } from '../tfjs/engine/watched_kernels.js';
-import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs/training/model_steps.js';
-import { notePenalties } from '../tfjs/layers/penalties.js';
+import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs/training/step_runner.js';
 import { withOverrides, type Override } from '../tfjs/training/substitute.js';
-import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
-import { markFeeding } from '../tfjs/uncast_inputs.js';
-import { installCalls } from './called_layers.js';
 import { CapturedModel } from './captured_model.js';
 import { FunctionSteps } from './functions/function_steps.js';
 import { isStandIn, raggedRowsOf, standInLike } from '../tfjs/ragged_stand_in.js';
@@ -182,12 +178,6 @@ export function captureSteps(addon: GraphAddon): Capturer {
     disposed: (model) => state().models.get(trained(model))?.forget(),
     fitted: (model) => state().models.get(model)?.verify(),
   });
-  // All that this package puts on models and layers is there before a snapshot of their methods is made, and around the loop
-  // of rows: what is fed tells rows by the inputs of the caller.
-  markFeeding();
-  notePenalties();
-  listSharedWeightsOnce();
-  installCalls();
   snapshotKnownClasses();
   snapshotTfjs();
   return {

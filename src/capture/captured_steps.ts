@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { whileAnswering } from '../backends/recordings.js';
 import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
-import type { StepData } from '../tfjs/training/model_steps.js';
+import type { StepData } from '../tfjs/training/step_runner.js';
 import { AskedRates } from './asked_rates.js';
 import { COMPARISONS } from './functions/comparisons.js';
 import type { Purpose } from './steps.js';

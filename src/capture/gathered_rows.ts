@@ -10,7 +10,7 @@ import {
 } from '../backends/tensorflow/node_backend.js';
 import { BACKEND_NAME as EMULATOR } from '../backends/emulator/settings.js';
 import { isStandIn, raggedRowsOf, standInLike, takeRows, type RaggedRows } from '../tfjs/ragged_stand_in.js';
-import type { StepData } from '../tfjs/training/model_steps.js';
+import type { StepData } from '../tfjs/training/step_runner.js';
 
 const TYPES = { float32: 'TF_FLOAT', int32: 'TF_INT32' } as const;
 

@@ -4,7 +4,7 @@ import { isLive, whileRecording, type Live, type LiveValues, type StepRecorder }
 import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorflow/node_backend.js';
 import { variableText } from '../backends/table.js';
 import { asOwn } from '../tfjs/engine/own_functions.js';
-import type { StepData } from '../tfjs/training/model_steps.js';
+import type { StepData } from '../tfjs/training/step_runner.js';
 import { withRateCalls, type AskRate } from '../rules/optimizer_settings.js';
 import { withOverrides } from '../tfjs/training/substitute.js';
 import { Kept } from './asked_rates.js';

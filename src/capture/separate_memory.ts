@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type { NodeBackend } from '../backends/tensorflow/node_backend.js';
-import type { StepData } from '../tfjs/training/model_steps.js';
+import type { StepData } from '../tfjs/training/step_runner.js';
 
 interface Counted {
   refCount(dataId: object): number;

@@ -1,6 +1,6 @@
 /** The kinds of steps of one model: those that were used last, with their graphs. */
 import type { Purpose } from './steps.js';
-import type { EagerStep, StepData } from '../tfjs/training/model_steps.js';
+import type { EagerStep, StepData } from '../tfjs/training/step_runner.js';
 import type { OpenPlaces } from './recorder.js';
 import type { Recording } from './recording.js';
 import type { HeldGraph, StepGraph } from './step_graph.js';

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend, type OpAttribute } from '../backends/tensorflow/node_backend.js';
 import { Ownership } from '../backends/tensorflow/ownership.js';
-import type { StepData } from '../tfjs/training/model_steps.js';
+import type { StepData } from '../tfjs/training/step_runner.js';
 import type { LiveValues } from '../backends/recordings.js';
 import { graphDefOf, type AttributeKinds } from './graph_def.js';
 import { kindsOf } from './places.js';

@@ -6,6 +6,7 @@ import type { TensorFlowTables } from '../backends/tensorflow/tensorflow_tables.
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { platform } from '../base/platform.js';
+import { isOwnModel } from '../tfjs/models/own_models.js';
 
 export interface Compiled {
   readonly loss: unknown;
@@ -62,6 +63,7 @@ export function whySwitchedOff(model?: tf.LayersModel): string | null {
   const chosen = model === undefined ? undefined : models.get(model);
   if (chosen === false) return 'setCapture switched it off for this model';
   if (!on && chosen !== true) return `setCapture or ${VARIABLE} switched it off`;
+  if (model !== undefined && !isOwnModel(model)) return 'it holds no layer and no emb.input of this package';
   return platform().capturer === undefined ? 'there are no native kernels' : null;
 }
 

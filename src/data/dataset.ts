@@ -8,6 +8,7 @@ import { input } from '../layers/ragged_input.js';
 import { readCells } from '../preprocessing/cells/cells.js';
 import { columnForm, isLearned, type ColumnForm } from '../preprocessing/pipeline/column_form.js';
 import { maskName } from '../preprocessing/pipeline/missing_values.js';
+import { BATCHES, modelBatches } from '../tfjs/training/dataset_batches.js';
 import type { Chunk, Column } from './chunk.js';
 import { isPreprocessor, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
 import { encodeChunk, isOwn, learnedCells, learnedColumns } from './encoded_column.js';
@@ -492,33 +493,24 @@ export class Dataset implements AsyncIterable<DatasetElement> {
   }
 
   /**
-   * Reads batches for `fitDataset` and `evaluateDataset`.
+   * Reads batches for `fitDataset` and `evaluateDataset` of stock models, which take tensors alone.
    *
    * @returns An iterator of tfjs.
-   * @throws RuntimeError before `batch`.
+   * @throws RuntimeError before `batch`; ValueError for weights of rows and for ragged columns, which such models do not take.
    */
   async iterator(): Promise<{ next(): Promise<{ done: boolean; value: unknown }> }> {
-    if (this.#stream.batchSize === null) {
-      throw new RuntimeError('dataset', 'batches', described('rows'), 'Call batch(n) first.');
-    }
-    const elements = this[Symbol.asyncIterator]();
-    const isSingle = this.#names.length === 1;
-    return {
-      async next() {
-        const { done, value } = (await elements.next()) as IteratorResult<DatasetElement, undefined>;
-        if (done === true) return { done: true, value: null };
-        const { features, label, weight } = value;
-        const xs = isSingle ? Object.values(features)[0] : features;
-        return {
-          done: false,
-          value: {
-            xs,
-            ...(label !== undefined && { ys: label }),
-            ...(weight !== undefined && { weight: weight as tf.Tensor }),
-          },
-        };
-      },
-    };
+    return this[BATCHES](true);
+  }
+
+  /**
+   * Reads batches for models of this package.
+   *
+   * @param isStock - Whether it is for other models.
+   * @returns An iterator of tfjs.
+   */
+  async [BATCHES](isStock = false): Promise<{ next(): Promise<{ done: boolean; value: unknown }> }> {
+    if (this.#stream.batchSize !== null) return modelBatches(this[Symbol.asyncIterator](), isStock);
+    throw new RuntimeError('dataset', 'batches', described('rows'), 'Call batch(n) first.');
   }
 
   #batchOf(chunk: Chunk): DatasetElement {

@@ -19,6 +19,7 @@ import {
   takeEntries,
   type Entries,
 } from './ragged_entries.js';
+import { refuseStockModels, refusingStockModels } from './ragged_readers.js';
 import { checkRowSplits, lengthsOfSplits, sameNumbers, splitsOfLengths } from './row_splits.js';
 import { lengthsOfSparse, sparseOf, type SparseInput, type SparseValues } from './sparse_values.js';
 import { readFlat, readInt32, type FlatInput, type FlatValues, type ValuesDtype } from './values.js';
@@ -35,10 +36,8 @@ const FROM_ROW_SPLITS = 'Write RaggedTensor.fromRowSplits(values, rowSplits).';
 
 /** Known to the factories alone. */
 const MADE = Symbol('made by a factory');
-
 /** What `toString` still shows in full. */
-const MOST_ROWS_SHOWN = 20;
-const MOST_VALUES_SHOWN = 100;
+const [MOST_ROWS_SHOWN, MOST_VALUES_SHOWN] = [20, 100];
 
 /**
  * A tensor with rows of different lengths; immutable.
@@ -58,6 +57,7 @@ const MOST_VALUES_SHOWN = 100;
 export class RaggedTensor {
   static {
     brand(this, 'RaggedTensor');
+    Object.setPrototypeOf(this.prototype, refusingStockModels);
   }
   /** Innermost values, row-major and flat. */
   readonly values: Int32Array | Float32Array;
@@ -97,7 +97,7 @@ export class RaggedTensor {
 
   /** Number of axes, ragged and inner ones. */
   get rank(): number {
-    return this.shape.length;
+    return refuseStockModels() ?? this.shape.length;
   }
 
   /** Number of ragged axes. */

@@ -11,42 +11,33 @@ import type { Words } from '../codecs/codec.js';
 import { perProcess } from '../base/per_process.js';
 import type { NamedTensor } from '../base/types.js';
 import type { StoredArray, StoredModel } from '../io/models/stored_model.js';
+import { MODELS, addOnce, ofOurs, override, whenAsked } from '../tfjs/models/own_models.js';
 
 interface Loadable {
   loadWeights(weights: tf.NamedTensorMap, strict?: boolean): void;
 }
 
 /** Whether tfjs is putting no weights into a model, which get them afterwards one by one. */
-const waiting = (): { isWaiting: boolean; isPatched: boolean } => {
-  return perProcess('weights that come later', () => ({ isWaiting: false, isPatched: false }));
-};
+const waiting = (): { isWaiting: boolean } => perProcess('weights that come later', () => ({ isWaiting: false }));
 
 /** tfjs makes a model with zeros, which cost no memory, only where it is given weights; it is given none. */
 function waitForWeights(): void {
-  const shared = waiting();
-  if (shared.isPatched) return;
-  shared.isPatched = true;
-  const models = Object.getPrototypeOf(tf.LayersModel.prototype) as Loadable;
-  const { loadWeights } = models;
-  models.loadWeights = function (this: Loadable, weights, strict): void {
-    if (waiting().isWaiting) waiting().isWaiting = false;
-    else loadWeights.call(this, weights, strict);
-  };
+  addOnce('weights that come later', () => {
+    override(MODELS.containers, 'loadWeights', (loadWeights: Loadable['loadWeights']) => {
+      return function (this: Loadable, weights, strict): void {
+        if (waiting().isWaiting) waiting().isWaiting = false;
+        else loadWeights.call(this, weights, strict);
+      };
+    });
+  });
 }
 
-async function buildLayers({ artifacts }: StoredModel): Promise<tf.LayersModel> {
+function buildLayers({ artifacts }: StoredModel): Promise<tf.LayersModel> {
   waitForWeights();
-  const given: tf.io.ModelArtifacts = { ...artifacts, weightData: new ArrayBuffer(0) };
-  // tfjs asks for them right before it loads the weights, and nothing runs in between.
-  Object.defineProperty(given, 'weightSpecs', {
-    enumerable: true,
-    get() {
-      waiting().isWaiting = true;
-      queueMicrotask(() => (waiting().isWaiting = false));
-      return [];
-    },
-  });
-  return tf.loadLayersModel({ load: () => Promise.resolve(given) });
+  const given: tf.io.ModelArtifacts = { ...artifacts, weightData: new ArrayBuffer(0), weightSpecs: [] };
+  const load = (): tf.io.ModelArtifacts =>
+    whenAsked(ofOurs(given), 'weightSpecs', (isAsked) => (waiting().isWaiting = isAsked));
+  return tf.loadLayersModel({ load: async () => load() });
 }
 
 type Numbers = Float32Array | Int32Array | Uint8Array;

@@ -4,6 +4,7 @@ import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { checkBoolean, checkName } from '../base/layer_arguments.js';
 import { readOptions } from '../base/options.js';
 import { refusePositional } from '../base/positional.js';
+import { asOwnInput, override } from '../tfjs/models/own_models.js';
 
 export interface InputArgs {
   /** Without the batch axis; [null] for rows of any length. */
@@ -63,31 +64,34 @@ export function input(...all: [InputArgs]): tf.SymbolicTensor {
   const name = checkName(given.name);
   const symbol = tf.input({ shape: shape as tf.Shape, dtype, ...(name === undefined ? {} : { name }) });
   if (isRagged) (symbol.sourceLayer as MarkedLayer).ragged = true;
+  asOwnInput(symbol.sourceLayer);
   return symbol;
 }
 
 type Load = (cls: unknown, config: tf.serialization.ConfigDict) => MarkedLayer;
 
-const MARK = Symbol.for('tfjs-embeddings.raggedInputs');
+type GetConfig = (this: tf.layers.Layer & MarkedLayer) => tf.serialization.ConfigDict;
 
-/** Saves the mark with models and brings it back. May be called again. */
+/** Saves the mark with models and brings it back. */
 export function saveRaggedInputs(): void {
   const { classNameMap } = tf.serialization.SerializationMap.getMap() as unknown as {
-    classNameMap: Record<string, [{ prototype: tf.layers.Layer & Record<symbol, true> }, Load]>;
+    classNameMap: Record<string, [{ prototype: object }, Load]>;
   };
   const entry = classNameMap['InputLayer']!;
   const [{ prototype }, load] = entry;
-  if (Object.hasOwn(prototype, MARK)) return;
-  Object.defineProperty(prototype, MARK, { value: true });
-  const { getConfig } = prototype;
-  prototype.getConfig = function (this: tf.layers.Layer & MarkedLayer) {
-    const config = getConfig.call(this);
-    return this.ragged === true ? { ...config, ragged: true } : config;
-  };
+  override(prototype, 'getConfig', (getConfig: GetConfig): GetConfig => {
+    return function () {
+      const config = getConfig.call(this);
+      return this.ragged === true ? { ...config, ragged: true } : config;
+    };
+  });
   entry[1] = (cls, config) => {
     const { ragged, ...own } = config;
     const layer = load(cls, own);
-    if (ragged === true) layer.ragged = true;
+    if (ragged === true) {
+      layer.ragged = true;
+      asOwnInput(layer as never);
+    }
     return layer;
   };
 }

@@ -13,6 +13,7 @@ import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { completeConfigs } from '../tfjs/layers/configs.js';
 import { mendMasks } from '../tfjs/layers/masks.js';
 import { validatePadding } from '../tfjs/layers/stock_padding.js';
+import { addOnce } from '../tfjs/models/own_models.js';
 import { copyFinalState } from '../tfjs/layers/recurrent_states.js';
 import { givePipelines } from '../preprocessing/pipeline/attached_pipeline.js';
 import { Concatenate } from './merge/concatenate.js';
@@ -67,16 +68,14 @@ const LAYERS = [
 export function registerLayers(): void {
   registerTableLayers();
   lookAheadWhere(() => currentBackend().ahead !== null);
-  takeRaggedValues();
-  batchUnevenRows();
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   for (const layer of KERAS_LAYERS) tf.serialization.registerClass(layer as never);
   for (const activation of ACTIVATION_CLASSES) tf.serialization.registerClass(activation);
   tf.serialization.registerClass(KerasHardSigmoid);
-  mendMasks();
-  copyFinalState();
-  completeConfigs();
-  validatePadding();
+  addOnce('models with layers', () => {
+    for (const add of [takeRaggedValues, batchUnevenRows, mendMasks, copyFinalState, completeConfigs, validatePadding])
+      add();
+  });
   givePipelines();
 }
 

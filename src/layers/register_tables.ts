@@ -3,7 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { ConstantValues } from '../tables/constant_values.js';
 import { showKindsInSummaries } from '../tfjs/model_summary.js';
 import { shareTablesOnLoad } from '../tfjs/shared_tables_on_load.js';
-import { feedVectors } from '../tfjs/uncast_inputs.js';
+import { addOnce, watchModels } from '../tfjs/models/own_models.js';
+import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
+import { feedUncast } from '../tfjs/uncast_inputs.js';
 import { ConcatOneHotEmbedding } from './embedding/concat_one_hot_embedding.js';
 import { Embedding } from './embedding/embedding.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
@@ -17,8 +19,9 @@ const LAYERS = [Embedding, RaggedEmbedding, ConcatOneHotEmbedding, DotInteractio
 export function registerTableLayers(): void {
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   tf.serialization.registerClass(ConstantValues as never);
-  shareTablesOnLoad();
-  showKindsInSummaries();
-  feedVectors();
-  saveRaggedInputs();
+  addOnce('models with tables', () => {
+    for (const add of [watchModels, shareTablesOnLoad, listSharedWeightsOnce, feedUncast]) add();
+    showKindsInSummaries();
+    saveRaggedInputs();
+  });
 }

@@ -38,6 +38,7 @@ import {
 } from '../rules/optimizer_settings.js';
 import { checkNothingMissing, missingSlots } from './saved_state.js';
 import { SlotStore } from './slots.js';
+import { asOwnRun } from '../tfjs/engine/own_runs.js';
 import { releaseFailedTape } from '../tfjs/failed_tape.js';
 
 /** What `f` gives, which is to be differentiated. */
@@ -201,7 +202,9 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     const queue = new GradientQueue(anchor, varList ?? null);
     const variables = varList && [...varList, anchor];
     try {
-      const { value, grads } = withLookupScope(queue, () => tf.variableGrads(() => scalarOf(f), variables));
+      const { value, grads } = asOwnRun(() => {
+        return withLookupScope(queue, () => tf.variableGrads(() => scalarOf(f), variables));
+      });
       delete grads[anchor.name];
       const entries = queue.byTable();
       for (const table of entries.keys()) this.#lookedUp.add(table);

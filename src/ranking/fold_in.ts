@@ -11,6 +11,7 @@ import { rowBlocks } from '../base/row_blocks.js';
 import { checkMatrix } from '../lookup/arguments.js';
 import { parseIds, type IdsInput, type WeightsInput } from '../ids/parse_ids.js';
 import { kernelsInUse, readRankedTable, visitRows, type RankedTable } from './ranked_table.js';
+import { asOwnRun } from '../tfjs/engine/own_runs.js';
 
 export interface FoldInArgs {
   /** The rows that each user knows, in any form of ids: rows of ids for a batch, a vector for one user. */
@@ -92,7 +93,7 @@ function gramOf(table: Table, weight: number): Float32Array {
     for (const { firstRow, rows } of rowBlocks({ rows: block.rows, columns: dim })) {
       const products = tf.tidy(() => {
         const v = tf.tensor2d(floatRows(block, firstRow, rows).slice(), [rows, dim]);
-        return tf.matMul(v, v, true).dataSync();
+        return asOwnRun(() => tf.matMul(v, v, true)).dataSync();
       });
       products.forEach((product, i) => (sums[i]! += product));
     }

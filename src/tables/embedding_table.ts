@@ -27,7 +27,6 @@ import {
 } from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from '../base/layer_arguments.js';
 import { nextName } from '../base/layer_names.js';
-import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 import { serializeRegistered } from './registered_objects.js';
@@ -492,6 +491,5 @@ export function embeddingTable(...all: [EmbeddingTableArgs]): EmbeddingTable {
   const given = readOptions<EmbeddingTableArgs>(all[0], [...TABLE_ARGUMENTS, 'name', 'trainable'], 'args');
   const name = checkName(given.name) ?? nextName('embedding_table');
   const table = new EmbeddingTable(given as EmbeddingTableArgs, true, name);
-  listSharedWeightsOnce();
   return table;
 }

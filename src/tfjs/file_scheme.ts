@@ -8,6 +8,7 @@ import * as tf from '@tensorflow/tfjs';
 import { resolve } from 'node:path';
 import { perProcess } from '../base/per_process.js';
 import { OPEN_MODEL } from '../base/platform.js';
+import { MODELS, override } from './models/own_models.js';
 
 const SCHEME = 'file://';
 /** Under this name a handler tells which path it saves to. */
@@ -118,12 +119,12 @@ function folderOf(target: unknown): string | null {
 
 /** Makes models save themselves into a folder: tfjs would first put all weights into one buffer. */
 function saveWithoutArtifacts(files: ModelFiles): void {
-  const models = tf.LayersModel.prototype;
-  const { save } = models;
-  models.save = async function (this: tf.LayersModel, target, config): Promise<tf.io.SaveResult> {
-    const folder = folderOf(target);
-    return folder === null ? save.call(this, target, config) : files.saveModel(folder, this, config);
-  };
+  override(MODELS.graphs, 'save', (save: tf.LayersModel['save']): tf.LayersModel['save'] => {
+    return async function (this: tf.LayersModel, target, config) {
+      const folder = folderOf(target);
+      return folder === null ? save.call(this, target, config) : files.saveModel(folder, this, config);
+    };
+  });
 }
 
 /**

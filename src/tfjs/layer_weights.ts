@@ -2,33 +2,42 @@
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../base/per_process.js';
 import { asOwn } from './engine/own_functions.js';
+import { addOnce, override } from './models/own_models.js';
 
-const replacements = (): { running: number; isTold: boolean } =>
-  perProcess('setWeights of layers and models', () => ({ running: 0, isTold: false }));
+type SetWeights = (this: tf.layers.Layer, weights: tf.Tensor[]) => void;
+
+const replacements = (): { running: number } => perProcess('setWeights of layers and models', () => ({ running: 0 }));
 
 /**
  * Whether all weights of a layer or a model are about to be written: tfjs reads each of them before, for its shape alone,
- * and what they hold does not matter. From the first call of `tellReplacements` on.
+ * and what they hold does not matter. From the first call of `watchReplacements` on.
  */
 export function areReplaced(): boolean {
   return replacements().running > 0;
 }
 
-/** Wraps `setWeights` of layers and models, once. */
-export function tellReplacements(): void {
-  const shared = replacements();
-  if (shared.isTold) return;
-  shared.isTold = true;
-  const base = tf.layers.Layer.prototype;
-  const { setWeights } = base;
-  base.setWeights = function (this: tf.layers.Layer, weights: tf.Tensor[]): void {
-    shared.running++;
-    try {
-      setWeights.call(this, weights);
-    } finally {
-      shared.running--;
-    }
-  };
+/** Has `setWeights` of layers that were adopted say that it runs, and take values of other forms. May be called again. */
+export function watchReplacements(): void {
+  addOnce('replaced weights', () => {
+    override(tf.layers.Layer.prototype, 'setWeights', (setWeights: SetWeights): SetWeights => {
+      return function (weights) {
+        replacements().running++;
+        try {
+          tf.tidy(() => {
+            const known = this.weights;
+            // It compares shapes before it writes.
+            const kept = (value: tf.Tensor, i: number): tf.Tensor => {
+              const convert = known[i] === undefined ? undefined : converters().get(known[i]);
+              return convert === undefined || !(value instanceof tf.Tensor) ? value : (convert(value) ?? value);
+            };
+            setWeights.call(this, Array.isArray(weights) ? weights.map(kept) : weights);
+          });
+        } finally {
+          replacements().running--;
+        }
+      };
+    });
+  });
 }
 
 /** Calls `listener` after each write of a weight: by `setWeights`, or by tfjs as it loads a model. */
@@ -73,16 +82,15 @@ export function decideTrainable(
 
 type Convert = (value: tf.Tensor) => tf.Tensor | null;
 
-const converters = (): { readonly byWeight: WeakMap<tf.LayerVariable, Convert>; isAsked: boolean } =>
-  perProcess('converted weights', () => ({ byWeight: new WeakMap(), isAsked: false }));
+const converters = (): WeakMap<tf.LayerVariable, Convert> => perProcess('converted weights', () => new WeakMap());
 
 /**
  * Has a weight take values of another form, by whatever way they are written: `convert` gives them as they are kept, or
  * null for those that are so already.
  */
 export function convertWrites(weight: tf.LayerVariable, convert: Convert): void {
-  converters().byWeight.set(weight, convert);
-  convertReplacements();
+  converters().set(weight, convert);
+  watchReplacements();
   const write = weight.write.bind(weight);
   weight.write = asOwn((value: tf.Tensor): tf.LayerVariable => {
     tf.tidy(() => {
@@ -90,23 +98,4 @@ export function convertWrites(weight: tf.LayerVariable, convert: Convert): void 
     });
     return weight;
   });
-}
-
-/** Wraps `setWeights` of layers and models, which compares shapes before it writes, once. */
-function convertReplacements(): void {
-  const shared = converters();
-  if (shared.isAsked) return;
-  shared.isAsked = true;
-  const base = tf.layers.Layer.prototype;
-  const { setWeights } = base;
-  base.setWeights = function (this: tf.layers.Layer, weights: tf.Tensor[]): void {
-    tf.tidy(() => {
-      const known = this.weights;
-      const kept = (value: tf.Tensor, i: number): tf.Tensor => {
-        const convert = known[i] === undefined ? undefined : shared.byWeight.get(known[i]);
-        return convert === undefined || !(value instanceof tf.Tensor) ? value : (convert(value) ?? value);
-      };
-      setWeights.call(this, Array.isArray(weights) ? weights.map(kept) : weights);
-    });
-  };
 }

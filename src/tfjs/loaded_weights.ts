@@ -1,6 +1,7 @@
 /** Weights from a file that do not fit the model in it: tfjs knows neither the file nor which weight has the wrong shape. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../base/errors.js';
+import { MODELS, override, whenAsked } from './models/own_models.js';
 
 interface Loadable {
   readonly weights: readonly tf.LayerVariable[];
@@ -13,16 +14,7 @@ let source: string | null = null;
 
 /** Returns the artifacts of a file, of which tfjs tells no more than what is in them. */
 export function fromFile(path: string, artifacts: tf.io.ModelArtifacts): tf.io.ModelArtifacts {
-  const { weightSpecs } = artifacts;
-  return Object.defineProperty(artifacts, 'weightSpecs', {
-    enumerable: true,
-    // tfjs asks for them right before it loads the weights, and nothing runs in between.
-    get() {
-      source = path;
-      queueMicrotask(() => (source = null));
-      return weightSpecs;
-    },
-  });
+  return whenAsked(artifacts, 'weightSpecs', (isAsked) => (source = isAsked ? path : null));
 }
 
 function checkFit(path: string, model: Loadable, weights: tf.NamedTensorMap): void {
@@ -38,19 +30,19 @@ function checkFit(path: string, model: Loadable, weights: tf.NamedTensorMap): vo
 
 /** Makes the errors of weights that do not fit name the file, where they come from one; nothing of such a model is left. */
 export function nameFilesOfWeights(): void {
-  const models = Object.getPrototypeOf(tf.LayersModel.prototype) as Loadable;
-  const { loadWeights } = models;
-  models.loadWeights = function (this: Loadable, weights, strict): void {
-    const path = source;
-    if (path === null) return loadWeights.call(this, weights, strict);
-    try {
-      checkFit(path, this, weights);
-      loadWeights.call(this, weights, strict);
-    } catch (error) {
-      tf.dispose(weights);
-      this.dispose();
-      if (error instanceof ValueError) throw error;
-      throw new ValueError('path', 'weights that fit the model', described(path), (error as Error).message);
-    }
-  };
+  override(MODELS.containers, 'loadWeights', (loadWeights: Loadable['loadWeights']) => {
+    return function (this: Loadable, weights, strict): void {
+      const path = source;
+      if (path === null) return loadWeights.call(this, weights, strict);
+      try {
+        checkFit(path, this, weights);
+        loadWeights.call(this, weights, strict);
+      } catch (error) {
+        tf.dispose(weights);
+        this.dispose();
+        if (error instanceof ValueError) throw error;
+        throw new ValueError('path', 'weights that fit the model', described(path), (error as Error).message);
+      }
+    };
+  });
 }

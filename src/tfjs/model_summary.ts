@@ -3,9 +3,9 @@
  * of its column: here a layer shows its kind alone, `Embedding`, and the column is as wide as that takes.
  */
 import * as tf from '@tensorflow/tfjs';
+import { MODELS, override } from './models/own_models.js';
 
 const SAVED_NAME = /^TfjsEmbeddings>/;
-const MARK = Symbol.for('tfjs-embeddings.readableSummary');
 
 type Print = (line: string) => void;
 type Summary = (this: tf.LayersModel, lineLength?: number, positions?: number[], print?: Print) => void;
@@ -33,12 +33,9 @@ function endsOfColumns([rule = '', titles = '']: readonly string[]): number[] {
   return [...starts.map(({ index }) => index), rule.length];
 }
 
-/** Makes the summaries of tfjs models show what our layers are; once per copy of tfjs. */
-export function showKindsInSummaries(): void {
-  const prototype = tf.LayersModel.prototype as tf.LayersModel & { [MARK]?: true };
-  if (prototype[MARK] === true) return;
-  const original = prototype.summary as Summary;
-  const summary: Summary = function (lineLength, positions, print = console.log) {
+function readable(original: Summary): Summary {
+  return function (lineLength, positions, print = console.log) {
+    if (!this.built && this instanceof tf.Sequential) this.build();
     const ours = this.built ? this.layers.filter(isOurs) : [];
     withKinds(ours, () => {
       if (ours.length === 0 || lineLength !== undefined || positions !== undefined) {
@@ -54,6 +51,9 @@ export function showKindsInSummaries(): void {
       original.call(this, wider.at(-1), wider, print);
     });
   };
-  Object.defineProperty(prototype, 'summary', { value: summary, configurable: true, writable: true });
-  Object.defineProperty(prototype, MARK, { value: true });
+}
+
+/** Makes summaries of models show what our layers are. */
+export function showKindsInSummaries(): void {
+  for (const each of [MODELS.graphs, MODELS.sequentials]) override(each, 'summary', readable);
 }

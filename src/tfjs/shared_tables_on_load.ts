@@ -9,12 +9,11 @@ import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../base/per_process.js';
 
 const MODELS = ['Model', 'Functional', 'Sequential'];
-const MARK = Symbol.for('tfjs-embeddings.loadScope');
 
 /** Shared tables by name while a model is being built from its config; null otherwise. */
 const load = (): { tables: Map<string, object> | null } => perProcess('load of a model', () => ({ tables: null }));
 
-type FromConfig = ((...args: unknown[]) => unknown) & { [MARK]?: true };
+type FromConfig = (...args: unknown[]) => unknown;
 
 function withinLoad<T>(build: () => T): T {
   const shared = load();
@@ -38,7 +37,7 @@ export function tableOfLoad<Table extends object>(name: string, make: () => Tabl
   return table;
 }
 
-/** Makes tfjs open the scope when it builds a model from a config; once per copy of tfjs. */
+/** Makes tfjs open the scope when it builds a model from a config. */
 export function shareTablesOnLoad(): void {
   const map = tf.serialization.SerializationMap.getMap().classNameMap as unknown as Record<
     string,
@@ -46,10 +45,6 @@ export function shareTablesOnLoad(): void {
   >;
   for (const name of MODELS) {
     const entry = map[name];
-    if (entry === undefined || entry[1][MARK] === true) continue;
-    const [, build] = entry;
-    const scoped: FromConfig = (...args) => withinLoad(() => build(...args));
-    scoped[MARK] = true;
-    map[name] = [entry[0], scoped];
+    if (entry !== undefined) map[name] = [entry[0], (...args) => withinLoad(() => entry[1](...args))];
   }
 }

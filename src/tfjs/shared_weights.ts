@@ -4,12 +4,13 @@
  * tfjs models list the weights of their layers one layer after the other, and know nothing of a weight in two of them:
  * a stock optimizer would step it twice, a file would hold it twice and could not be loaded. A layer cannot tell
  * which model asks, and the answer differs: of two towers that share a table each alone must list it, their union only
- * once. So the base class of all models opens a scope around such sweeps, and layers consult it. Nor does tfjs notice
+ * once. So models open a scope around such sweeps, and layers consult it. Nor does tfjs notice
  * two weights of one name before it saves or even loads them, so a model is swept when it is made.
  */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
+import { MODELS, override } from './models/own_models.js';
 
 /** Open while a model is made, lists its weights, loads them or sums its penalties. */
 interface ModelScope {
@@ -70,47 +71,14 @@ export function notYetPenalized<Table extends object>(tables: readonly Table[]):
   return left;
 }
 
-const ACCESSORS = ['weights', 'trainableWeights', 'nonTrainableWeights'] as const;
-const METHODS = ['loadWeights', 'calculateLosses'] as const;
-const MARK = Symbol.for('tfjs-embeddings.oneModel');
-
-/** Sweeps a model once it is made: its layers then compare the names of their tables. */
-function sweepWhenBuilt(container: object): void {
-  const accessor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(container), 'built');
-  const write = accessor?.set;
-  if (write === undefined) throw new Error('This version of TensorFlow.js has no accessor built on its layers.');
-  Object.defineProperty(container, 'built', {
-    ...accessor,
-    set(this: { readonly weights: unknown }, isBuilt: boolean) {
-      write.call(this, isBuilt);
-      if (isBuilt) void this.weights;
-    },
-  });
-}
-
-/** Makes the models of tfjs open the scope; once per copy of tfjs. */
+/** Makes models open the scope. */
 export function listSharedWeightsOnce(): void {
-  const container = Object.getPrototypeOf(tf.LayersModel.prototype) as Record<string | symbol, unknown>;
-  if (container[MARK] === true) return;
-  for (const name of ACCESSORS) {
-    const accessor = Object.getOwnPropertyDescriptor(container, name);
-    const read = accessor?.get;
-    if (read === undefined) throw new Error(`This version of TensorFlow.js has no accessor ${name} on its models.`);
-    const get = function (this: unknown): unknown {
-      return asOneModel(() => read.call(this) as unknown);
+  const { containers } = MODELS;
+  const within = (method: (...args: unknown[]) => unknown) =>
+    function (this: unknown, ...args: unknown[]): unknown {
+      return asOneModel(() => method.apply(this, args));
     };
-    Object.defineProperty(container, name, { ...accessor, get });
-  }
-  for (const name of METHODS) {
-    const method = container[name] as (...args: unknown[]) => unknown;
-    Object.defineProperty(container, name, {
-      configurable: true,
-      writable: true,
-      value(this: unknown, ...args: unknown[]): unknown {
-        return asOneModel(() => method.apply(this, args));
-      },
-    });
-  }
-  sweepWhenBuilt(container);
-  Object.defineProperty(container, MARK, { value: true });
+  for (const name of ['weights', 'trainableWeights', 'nonTrainableWeights'])
+    override(containers, name, within, 'getter');
+  for (const name of ['loadWeights', 'calculateLosses']) override(containers, name, within);
 }

@@ -6,6 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { NamedTensor } from '../base/types.js';
 import { asOwn } from './engine/own_functions.js';
+import { addOnce } from './models/own_models.js';
 
 type Apply = (gradients: tf.NamedTensorMap | { name: string; tensor: tf.Tensor }[]) => void;
 
@@ -18,8 +19,6 @@ const STOCK = [
   tf.AdagradOptimizer,
   tf.AdadeltaOptimizer,
 ] as unknown as readonly { readonly prototype: { applyGradients: Apply } }[];
-
-const MARK = Symbol.for('tfjs-embeddings.stockSteps');
 
 /** A variable that a stock optimizer is about to step. */
 export interface StockStep {
@@ -54,15 +53,15 @@ function stepsOf(optimizer: object, gradients: Parameters<Apply>[0]): StockStep[
  * copy of tfjs: later calls do nothing.
  */
 export function beforeStockSteps(check: (step: StockStep) => void): void {
-  for (const { prototype } of STOCK) {
-    if (Object.hasOwn(prototype, MARK)) continue;
-    const apply = prototype.applyGradients;
-    prototype.applyGradients = function (this: object, gradients): void {
-      for (const step of stepsOf(this, gradients)) check(step);
-      apply.call(this, gradients);
-    };
-    Object.defineProperty(prototype, MARK, { value: true });
-  }
+  addOnce('stock steps', () => {
+    for (const { prototype } of STOCK) {
+      const apply = prototype.applyGradients;
+      prototype.applyGradients = function (this: object, gradients): void {
+        for (const step of stepsOf(this, gradients)) check(step);
+        apply.call(this, gradients);
+      };
+    }
+  });
 }
 
 /** Adam's powers of beta1 and beta2 after the steps so far. */

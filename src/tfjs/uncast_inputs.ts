@@ -7,10 +7,10 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { asOwn } from './engine/own_functions.js';
+import { asOwnRun } from './engine/own_runs.js';
 import { isStandIn } from './ragged_stand_in.js';
+import { MODELS, override } from './models/own_models.js';
 import { isModelInput } from './symbolic_ids.js';
-import { freeing, freeingStep, keepingResults } from './training/failed_fits.js';
-import { isRecord } from '../base/options.js';
 import { checkWhole, isWhole } from '../base/live_tensor.js';
 import { addIdDetails, withIdDetails, type BatchRow, type OutOfRangeId } from '../ids/id_out_of_range.js';
 import { densePlace } from '../ids/id_place.js';
@@ -28,8 +28,6 @@ interface FedModel {
 
 type Predict = (this: FedModel, x: Fed, args?: object) => unknown;
 type Standardize = (this: FedModel, x: Fed, ...rest: unknown[]) => [tf.Tensor[], tf.Tensor[]];
-
-const VECTOR_MARK = Symbol.for('tfjs-embeddings.vectorInputs');
 
 /** By input, the vector that it is given as it is; null where tfjs needs no help, or refuses the form. */
 function vectorsFor({ inputNames, feedInputShapes }: FedModel, x: Fed | null): (tf.Tensor | null)[] | null {
@@ -51,17 +49,8 @@ function withColumns(model: FedModel, own: Partial<FedModel> = {}): FedModel {
   return Object.assign(Object.create(model) as object, { feedInputShapes, ...own }) as FedModel;
 }
 
-/** Makes models take vectors for inputs of one axis in `predict`, `evaluate`, `fit` and `trainOnBatch`. May be called again. */
-export function feedVectors(): void {
-  const models = tf.LayersModel.prototype as unknown as {
-    predict: Predict;
-    standardizeUserDataXY: Standardize;
-    [VECTOR_MARK]?: true;
-  };
-  if (Object.hasOwn(models, VECTOR_MARK)) return;
-  models[VECTOR_MARK] = true;
-  const { predict, standardizeUserDataXY } = models;
-  models.predict = function (x, args) {
+function predictsVectors(predict: Predict): Predict {
+  return function (x, args) {
     const vectors = vectorsFor(this, x);
     if (vectors === null) return predict.call(this, x, args);
     const predictLoop: FedModel['predictLoop'] = (inputs, batchSize) => {
@@ -70,10 +59,14 @@ export function feedVectors(): void {
     };
     return predict.call(withColumns(this, { predictLoop }), x, args);
   };
-  models.standardizeUserDataXY = function (x, ...rest) {
+}
+
+function standardizesVectors(standardize: Standardize): Standardize {
+  return function (x, ...rest) {
+    checkFed(this as never, x);
     const vectors = vectorsFor(this, x);
-    if (vectors === null) return standardizeUserDataXY.call(this, x, ...rest);
-    const [inputs, targets] = standardizeUserDataXY.call(withColumns(this), x, ...rest);
+    if (vectors === null) return standardize.call(this, x, ...rest);
+    const [inputs, targets] = standardize.call(withColumns(this), x, ...rest);
     const fed = inputs.map((input, i) => {
       const vector = vectors[i] ?? null;
       if (vector === null) return input;
@@ -83,8 +76,6 @@ export function feedVectors(): void {
     return [fed, targets];
   };
 }
-
-type Loop = (this: tf.LayersModel, ...args: unknown[]) => unknown;
 
 /** The row of a batch that holds the id, where a model was fed the batch. */
 export function fedPlace(
@@ -142,8 +133,11 @@ function placeIn(model: tf.LayersModel, inputs: readonly tf.Tensor[], row: Batch
 }
 
 /** A loop of a model over batches; `argument`: which of its arguments holds the inputs. */
-function addFedRows(loop: Loop, argument: number): Loop {
-  return function (this: tf.LayersModel, ...args: unknown[]): unknown {
+export function addFedRows<Args extends unknown[], T>(
+  loop: (this: tf.LayersModel, ...args: Args) => T,
+  argument: number,
+): (this: tf.LayersModel, ...args: Args) => T {
+  return function (...args) {
     const inputs = [args[argument]].flat() as tf.Tensor[];
     const tell = (error: unknown): unknown =>
       withIdDetails(error, ({ place, batchRow }) => {
@@ -154,7 +148,7 @@ function addFedRows(loop: Loop, argument: number): Loop {
       if (!(result instanceof Promise)) return result;
       return result.catch((error: unknown) => {
         throw tell(error);
-      });
+      }) as T;
     } catch (error) {
       throw tell(error);
     }
@@ -186,89 +180,37 @@ export function whileFeeding<T>(run: () => T): T {
   if (shared.depth === 0) shared.number++;
   shared.depth++;
   try {
-    return run();
+    return asOwnRun(run);
   } finally {
     shared.depth--;
   }
 }
 
-/** A method that feeds a model while it runs. */
-function feeding(method: Method): Method {
-  return function (this: unknown, ...args: unknown[]): unknown {
-    return whileFeeding(() => method.apply(this, args));
-  };
-}
-
-const OWN_CLASS = /^TfjsEmbeddings>/;
-
-/** Whether a layer of this package is in a model, or in one within it. What other models are fed is up to tfjs. */
-function hasOwnLayer(model: tf.LayersModel): boolean {
-  return model.layers.some((layer) =>
-    layer instanceof tf.LayersModel ? hasOwnLayer(layer) : OWN_CLASS.test(layer.getClassName()),
-  );
-}
-
-/** A method that feeds a model; `argument`: which of its arguments holds the inputs, `fed`: the model, where not `this`. */
-function wholeInputs(method: Method, argument: number, fed?: unknown): Method {
-  return function (this: unknown, ...args: unknown[]): unknown {
-    const model = (fed ?? this) as tf.LayersModel;
-    // Targets come behind the inputs.
-    const given = args[argument];
-    const isNamed = isRecord(given) && !(given instanceof tf.Tensor);
-    const inputs = (isNamed ? Object.values(given) : [given].flat()).slice(0, model.inputs.length);
-    const odd = inputs.findIndex((input) => input instanceof tf.Tensor && !isWhole(input));
-    if (odd >= 0 && hasOwnLayer(model)) checkWhole(inputs[odd] as tf.Tensor, inputs.length === 1 ? 'x' : `x[${odd}]`);
-    return method.apply(this, args);
-  };
+/** Checks that inputs of a model hold as many values as their shapes say; targets may come behind them. */
+export function checkFed(model: tf.LayersModel, given: Fed | readonly (tf.Tensor | null | undefined)[]): void {
+  const all = given instanceof tf.Tensor ? [given] : Object.values(given ?? {});
+  const inputs = all.slice(0, model.inputs.length);
+  const odd = inputs.findIndex((input) => input instanceof tf.Tensor && !isWhole(input));
+  if (odd >= 0) checkWhole(inputs[odd] as tf.Tensor, inputs.length === 1 ? 'x' : `x[${odd}]`);
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
-type Methods = Record<string | symbol, unknown>;
 
-const MARK = Symbol.for('tfjs-embeddings.feeding');
-
-function replace(holder: Methods, name: string, make: (method: Method) => Method): void {
-  const method = holder[name];
-  if (typeof method !== 'function') throw new Error(`This version of TensorFlow.js has no ${name} on its models.`);
-  Object.defineProperty(holder, name, { configurable: true, writable: true, value: make(method as Method) });
-}
-
-/** Everything through which tfjs feeds a model: predict, apply, execute, evaluate and fit. */
-export function markFeeding(): void {
-  const models = tf.LayersModel.prototype as unknown as Methods;
-  if (Object.hasOwn(models, MARK)) return;
-  Object.defineProperty(models, MARK, { value: true });
-  replace(Object.getPrototypeOf(models) as Methods, 'call', feeding);
-  replace(models, 'predictLoop', (method) => wholeInputs(addFedRows(feeding(method), 0) as Method, 0));
-  replace(models, 'testLoop', (method) => keepingResults(addFedRows(method, 1) as Method) as Method);
-  replace(models, 'fitLoop', (method) => freeing(addFedRows(method, 1) as Method, false) as Method);
-  replace(models, 'fitDataset', (method) => freeing(method, true) as Method);
-  replace(models, 'standardizeUserDataXY', (method) => wholeInputs(method, 0));
-  replace(models, 'execute', feeding);
-  replace(
-    models,
-    'makeTrainFunction',
-    (method) =>
-      function (this: unknown) {
-        const step = wholeInputs(feeding(method.call(this) as Method), 0, this);
-        return freeingStep(this as object, step as never) as Method;
-      },
-  );
-  replace(
-    models,
-    'makeTestFunction',
-    (method) =>
-      function (this: unknown) {
-        method.call(this);
-        const model = this as { testFunction: Method };
-        model.testFunction = wholeInputs(feeding(model.testFunction), 0, this);
-      },
-  );
+/** Has models of ours feed their inputs as they are, and take vectors for inputs of one axis. */
+export function feedUncast(): void {
+  const feeding = (method: Method): Method => {
+    return function (...args) {
+      return whileFeeding(() => method.apply(this, args));
+    };
+  };
+  override(MODELS.containers, 'call', feeding);
+  override(MODELS.graphs, 'execute', feeding);
+  override(MODELS.graphs, 'predict', predictsVectors);
+  override(MODELS.graphs, 'standardizeUserDataXY', standardizesVectors);
 }
 
 /** Turns off the cast of what an int32 input of a model is fed. */
 export function disableInputCast(input: tf.SymbolicTensor): void {
-  markFeeding();
   if (input.dtype !== 'int32' || !isModelInput(input)) return;
   Object.defineProperty(input, 'dtype', {
     configurable: true,

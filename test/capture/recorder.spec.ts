@@ -8,7 +8,7 @@ import { record } from '../../src/capture/recorder.js';
 import { difference, type Recording } from '../../src/capture/recording.js';
 import { whyUnsound } from '../../src/capture/sound.js';
 import { StepGraph } from '../../src/capture/step_graph.js';
-import type { StepData } from '../../src/tfjs/training/model_steps.js';
+import type { StepData } from '../../src/tfjs/training/step_runner.js';
 import { describeForBackends } from '../helpers/backends.js';
 
 describeForBackends(

@@ -7,6 +7,7 @@ import { loadAddon } from '../../src/backends/native/addon.js';
 import { StepGraph } from '../../src/capture/step_graph.js';
 import { keepSignsOfInt64 } from '../../src/tfjs/tfjs_node/int64_inputs.js';
 import { expectError } from '../helpers/errors.js';
+import { ours } from '../tfjs/models/own_models.js';
 import { ROWS, describeSteps, modelOf, sigmoid } from './training.js';
 
 describeSteps('Captured steps', (allowTensors) => {
@@ -16,7 +17,7 @@ describeSteps('Captured steps', (allowTensors) => {
 
     it('choose for a sequential model that is built anew, before and after it is compiled', async () => {
       for (const isBuilt of [false, true]) {
-        const model = tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [2] })] });
+        const model = ours.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [2] })] });
         if (isBuilt) model.summary(undefined, undefined, () => undefined);
         emb.setCapture(false, model);
         const [x, y] = [tf.zeros([4, 2]), tf.zeros([4, 1])];
@@ -96,7 +97,7 @@ describeSteps('Captured steps', (allowTensors) => {
     });
 
     it('run a step op by op whose batch is a variable of the model, which a graph may write before it reads the batch', async () => {
-      const model = tf.sequential({ layers: [tf.layers.dense({ units: 4, inputShape: [4] })] });
+      const model = ours.sequential({ layers: [tf.layers.dense({ units: 4, inputShape: [4] })] });
       model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
       const kernel = model.weights[0]!.read();
       const [x, y] = [tf.ones([4, 4]), tf.zeros([4, 4])];

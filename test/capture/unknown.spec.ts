@@ -17,6 +17,9 @@ type Fields = Record<string, unknown>;
 const layerOf = (model: tf.LayersModel, kind: string): Fields =>
   model.layers.find(({ name }) => name.startsWith(kind)) as unknown as Fields;
 
+/** The prototype of the class of a layer: models of this package have one of their own in between. */
+const classOf = (layer: Fields): object => (layer.constructor as unknown as { prototype: object }).prototype;
+
 interface Program {
   readonly build?: () => tf.LayersModel;
   /** Before the first step; what it returns runs after the last one. */
@@ -154,10 +157,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       return modelOf(merge);
     },
     first: (model) => {
-      const prototype = Object.getPrototypeOf(layerOf(model, 'multiply')) as Record<
-        string,
-        (x: tf.Tensor[]) => tf.Tensor
-      >;
+      const prototype = classOf(layerOf(model, 'multiply')) as Record<string, (x: tf.Tensor[]) => tf.Tensor>;
       const { mergeFunction } = prototype;
       prototype['mergeFunction'] = function (inputs) {
         return tf.tidy(() => mergeFunction!.call(this, inputs).mul(factor));
@@ -169,7 +169,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   'a method that those of a layer call in the class that it derives from': {
     build: () => modelOf(through(tf.layers.reshape({ targetShape: [4, 3] }), tf.layers.lstm({ units: 3 }))),
     later: (model) => {
-      const base = Object.getPrototypeOf(Object.getPrototypeOf(layerOf(model, 'lstm'))) as Record<
+      const base = Object.getPrototypeOf(classOf(layerOf(model, 'lstm'))) as Record<
         string,
         (...args: unknown[]) => tf.Tensor
       >;
@@ -351,7 +351,7 @@ describeSteps('Steps that reach what is not known', () => {
 
   it('are those op by op: a batch that is a variable of the model, after steps were captured', async () => {
     const build = (): tf.LayersModel => {
-      const x = tf.input({ shape: [4] });
+      const x = emb.input({ shape: [4] });
       return tf.model({
         inputs: x,
         outputs: tf.layers.dense({ units: 4, useBias: false }).apply(x) as tf.SymbolicTensor,

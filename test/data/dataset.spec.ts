@@ -1,6 +1,7 @@
 /** Operations on data sets, batches of them, and models that are trained on them. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { ours } from '../tfjs/models/own_models.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { expectError, expectRejection } from '../helpers/errors.js';
 import { expectClose, expectNoLeakAsync } from '../helpers/tensors.js';
@@ -513,7 +514,7 @@ describeForBackends('models trained on data sets', () => {
     const loss = emb.pure((y: tf.Tensor, output: tf.Tensor) => tf.squaredDifference(y, output));
     for (const size of [3, 2]) {
       await expectNoLeakAsync(async () => {
-        const model = tf.sequential({
+        const model = ours.sequential({
           layers: [
             tf.layers.reshape({ targetShape: [3, 1], inputShape: [3] }),
             tf.layers.dense({ units: 1, useBias: false, kernelInitializer: 'ones' }),

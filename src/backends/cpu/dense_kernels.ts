@@ -1,8 +1,10 @@
 /**
  * Products of matrices on the `cpu` backend by native code: those of tfjs are loops in JavaScript over single numbers.
- * What native code does not take goes to the kernels of tfjs, which stay the reference.
+ * What native code does not take goes to the kernels of tfjs, which stay the reference; so does all that runs outside of
+ * models and optimizers of this package.
  */
 import * as tf from '@tensorflow/tfjs';
+import { isOwnRun } from '../../tfjs/engine/own_runs.js';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 import { productShape, sizesOf, offers } from '../model_kernels.js';
 import { newFloats } from '../kernel_set.js';
@@ -83,7 +85,7 @@ function broadcast(params: Parameters<tf.KernelFunc>[0], run: Run): tf.TensorInf
 export function registerBroadcastKernels(): void {
   for (const [kernelName, run] of Object.entries(RUNS)) {
     replaceStockKernel(kernelName, 'cpu', 'broadcastKernels', (stock) => {
-      return (params) => broadcast(params, run) ?? stock(params);
+      return (params) => (isOwnRun() ? broadcast(params, run) : null) ?? stock(params);
     });
   }
 }
@@ -124,7 +126,7 @@ export function registerDenseKernels(): void {
   tellProducts('cpu', () => (offers(kernelSet(), 'matMul') ? kernelSet().info() : null));
   for (const kernelName of ['BatchMatMul', '_FusedMatMul']) {
     replaceStockKernel(kernelName, 'cpu', 'denseKernels', (stock) => {
-      return (params) => product(params as unknown as Call) ?? stock(params);
+      return (params) => (isOwnRun() ? product(params as unknown as Call) : null) ?? stock(params);
     });
   }
 }

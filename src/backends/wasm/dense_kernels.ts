@@ -3,6 +3,7 @@
  * the others alone, and takes these number by number.
  */
 import type * as tf from '@tensorflow/tfjs';
+import { isOwnRun } from '../../tfjs/engine/own_runs.js';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 import { productShape, sizesOf } from '../model_kernels.js';
 import { tellProducts } from '../registry.js';
@@ -33,6 +34,6 @@ function product({ inputs: { a, b }, backend, attrs }: Call): tf.TensorInfo | nu
 export function replaceProducts(): void {
   tellProducts('wasm', tensorKernelInfo);
   replaceStockKernel('BatchMatMul', 'wasm', 'denseKernels', (stock) => {
-    return (params) => product(params as unknown as Call) ?? stock(params);
+    return (params) => (isOwnRun() ? product(params as unknown as Call) : null) ?? stock(params);
   });
 }

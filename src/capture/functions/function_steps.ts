@@ -6,7 +6,7 @@ import { RuntimeError, described } from '../../base/errors.js';
 import type { CapturedFunctionSteps, FunctionOptions } from '../../base/platform.js';
 import { warnOnce } from '../../base/warn_once.js';
 import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
-import type { EagerStep, StepData } from '../../tfjs/training/model_steps.js';
+import type { EagerStep, StepData } from '../../tfjs/training/step_runner.js';
 import { CapturedSteps, type Stepping } from '../captured_steps.js';
 import type { Recording } from '../recording.js';
 import { kindOf, MOST_SIGNATURES, type GraphList } from '../signatures.js';

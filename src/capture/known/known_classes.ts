@@ -4,6 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
+import { isOwn } from '../../tfjs/engine/own_functions.js';
+import { ownPrototype } from '../../tfjs/models/own_models.js';
 import { sameProperties } from './same_properties.js';
 
 export interface Class {
@@ -70,7 +72,14 @@ class Inherited {
     const holder = this.holder as Holder;
     const [keys, values] = [this.#keys, this.#values];
     this.#isSame ??= sameProperties(keys, values);
-    if (!this.#isSame(holder)) return String(keys.find((key, i) => holder[key] !== values[i]));
+    if (!this.#isSame(holder)) {
+      const changed = keys.flatMap((key, i) => (holder[key] === values[i] ? [] : [i]));
+      const strange = changed.find((i) => typeof holder[keys[i]!] !== 'function' || !isOwn(holder[keys[i]!] as object));
+      if (strange !== undefined) return String(keys[strange]);
+      // What this package puts there later is no change of what it does.
+      for (const i of changed) values[i] = holder[keys[i]!];
+      this.#isSame = null;
+    }
     for (const { key, get, before } of this.#getters) {
       // One that it inherits is looked at where it stands: its bases are watched as well.
       if (before.length === 0 && descriptorOf(holder, key)?.get !== get) return String(key);
@@ -130,7 +139,9 @@ function chainOf(first: object, end: object): object[] {
 export function takeClasses(classes: Iterable<Class>): void {
   const { classes: taken, functions } = known();
   for (const { prototype } of classes) {
-    for (const each of chainOf(prototype, Object.prototype)) {
+    // Layers of our models have a prototype of ours before their class.
+    const first = prototype instanceof tf.layers.Layer ? ownPrototype(prototype) : prototype;
+    for (const each of chainOf(first, Object.prototype)) {
       if (taken.has(each)) continue;
       const made = new KnownClass(each);
       taken.set(each, made);

@@ -8,7 +8,7 @@ import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.j
 import { EmbeddingTable } from '../../tables/embedding_table.js';
 import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { isOwn } from '../../tfjs/engine/own_functions.js';
-import { regularizerOf } from '../../tfjs/layers/penalties.js';
+import { regularizersOf } from '../../tfjs/layers/penalties.js';
 import { layerText } from '../called_layers.js';
 import { isPlainList, WatchedFields, type IsAside } from '../watched_fields.js';
 import { isKnownMethod, knownClass } from './known_classes.js';
@@ -166,7 +166,7 @@ export class Reach {
       const fields = Object.getOwnPropertyNames(value).filter((field) => !isAside(field));
       this.#visitFields(value, what, fields, isAside);
     }
-    if (prototype === DistributedEmbedding.prototype) {
+    if (value.constructor === DistributedEmbedding) {
       const { tables, features } = (value as unknown as DistributedEmbedding).lookups;
       this.#watchList(tables, 'tables');
       // Their configs are what the caller gave, which was read once.
@@ -226,9 +226,9 @@ export class Reach {
   #visitLosses(losses: readonly unknown[], what: string): void {
     this.#watchList(losses, fieldOf('_losses', what));
     for (const loss of losses) {
-      const regularizer = typeof loss === 'function' ? regularizerOf(loss) : null;
-      if (regularizer === null) return this.#refuse(`${what} adds a loss of the user's own`);
-      this.visit(regularizer, fieldOf('regularizer', what));
+      const applied = typeof loss === 'function' ? regularizersOf(loss) : null;
+      if (applied === null) return this.#refuse(`${what} adds a loss of the user's own`);
+      for (const regularizer of applied) this.visit(regularizer, fieldOf('regularizer', what));
     }
   }
 

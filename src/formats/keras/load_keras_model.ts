@@ -11,6 +11,7 @@ import { attach } from '../../preprocessing/pipeline/attached_pipeline.js';
 import { Pipeline } from '../../preprocessing/pipeline/pipeline.js';
 import { asOwn } from '../../tfjs/engine/own_functions.js';
 import { mendModel } from '../../layers/mended/mend_model.js';
+import { adopting, ofOurs } from '../../tfjs/models/own_models.js';
 import { maskLosses } from '../../tfjs/training/masked_losses.js';
 
 export type { CustomObject } from './import/names/user_classes.js';
@@ -69,7 +70,7 @@ export function buildKerasModel(
   const sizes = strict ? sizesOf(source) : null;
   const building: Building = { version: topology.version, strict, made: [], sizes, customObjects };
   try {
-    const built = buildModel(topology.root, building);
+    const built = adopting(() => buildModel(topology.root, building));
     mendModel(built.model, topology.version);
     if (weights !== null) loadWeights(built, weights, strict);
     const model = disposeAll(takeInputsByName(built.model, built.inputKeys), building.made);
@@ -120,7 +121,7 @@ export async function loadKerasModel(source: unknown, options: LoadKerasOptions 
   const customObjects = readCustomObjects(read.customObjects);
   const found = await openModel(source);
   if ('artifacts' in found) {
-    const model = await tf.loadLayersModel(tf.io.fromMemory(found.artifacts), { strict });
+    const model = await tf.loadLayersModel({ load: async () => ofOurs(found.artifacts) }, { strict });
     // Names of inputs are there once it is built.
     if (model instanceof tf.Sequential && model.outputs.length > 0) model.build();
     maskLosses(model);

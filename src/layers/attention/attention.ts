@@ -10,6 +10,7 @@ import { FLOAT_LAYER_FIELDS, readFloatInputs, readFloatLayerArgs, type FloatLaye
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { dropped } from '../dropped.js';
 import { distinct } from '../merge/with_mask.js';
+import { adopt } from '../../tfjs/models/own_models.js';
 import { FAR_BELOW, causalMask, checkRate, joinedMask, masksOf } from './masked_softmax.js';
 
 export interface AdditiveAttentionArgs extends FloatLayerArgs {
@@ -67,6 +68,7 @@ abstract class OneHead extends tf.layers.Layer {
 
   constructor(given: Partial<AdditiveAttentionArgs>, base: object, scales: boolean) {
     super(base as never);
+    adopt(this);
     this.useScale = checkBoolean(given.useScale, 'useScale', scales);
     this.dropout = checkRate(given.dropout, 'dropout');
     this.useCausalMask = checkBoolean(given.useCausalMask, 'useCausalMask', false);

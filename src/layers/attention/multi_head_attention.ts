@@ -13,6 +13,7 @@ import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { distinct } from '../merge/with_mask.js';
 import { axesOf } from '../operations/operand.js';
 import { dropped } from '../dropped.js';
+import { adopt } from '../../tfjs/models/own_models.js';
 import { FAR_BELOW, causalMask, checkRate, joinedMask, masksOf, windowMask } from './masked_softmax.js';
 
 export interface MultiHeadAttentionArgs extends FloatLayerArgs {
@@ -169,6 +170,7 @@ export class MultiHeadAttention extends tf.layers.Layer {
       'multi_head_attention',
     );
     super(base as never);
+    adopt(this);
     this.numHeads = checkDimension(given.numHeads, 'numHeads');
     this.keyDim = checkDimension(given.keyDim, 'keyDim');
     this.valueDim = optionalSize(given.valueDim, 'valueDim') ?? this.keyDim;

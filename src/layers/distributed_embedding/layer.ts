@@ -24,17 +24,18 @@ import { checkOutput, joined, joinedShape, type OutputForm } from './joined_outp
 import { DistributedWeights, type WeightOwner } from './weights.js';
 import { featureShapes } from '../embedding/layer_inputs.js';
 import { lookFeaturesAhead, lookUpFeatures, type FeatureBatch } from '../embedding/feature_lookup.js';
+import { adopt } from '../../tfjs/models/own_models.js';
 import { LOOK_AHEAD } from '../../tfjs/training/look_ahead.js';
 import { featurePaths, packAs } from './structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
-import { disableInputCast, markFeeding } from '../../tfjs/uncast_inputs.js';
+import { disableInputCast } from '../../tfjs/uncast_inputs.js';
 import { OutputCache } from './output_cache.js';
 import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf } from '../../base/layer_arguments.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { nextName } from '../../base/layer_names.js';
 import { LayerOfTables } from '../layer_of_tables.js';
-import { listSharedWeightsOnce, notYetPenalized } from '../../tfjs/shared_weights.js';
+import { notYetPenalized } from '../../tfjs/shared_weights.js';
 import { clearTopologyCache } from '../../tfjs/topology_cache.js';
 import { checkSymbolicIds } from '../../tfjs/symbolic_ids.js';
 import { checkTableTraining, penalizedOf } from '../../tables/table_training.js';
@@ -107,6 +108,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     checkKept(given);
     const all = readAll(given);
     super({ name, trainable } as never);
+    adopt(this);
     this.#all = all;
     this.#args = given;
     this.#paths = { ids: featurePaths(all.structure, 'inputs'), weights: featurePaths(all.structure, WEIGHTS) };
@@ -118,7 +120,6 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     this.#forced = readForcedPlan(given.plan, request);
     this.#plan = new PlanInForce(request, this.#forced, all.tables);
     this.#weights = new DistributedWeights(this.#owner(), this.#plan, all.tables, seed);
-    listSharedWeightsOnce();
   }
 
   /** The plan in force; null before the layer is built. */
@@ -268,7 +269,6 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     });
     this.#weighted = weighted;
     try {
-      markFeeding();
       for (const ids of given.ids) disableInputCast(ids as tf.SymbolicTensor);
       const outputs = super.apply(flat as tf.SymbolicTensor[], kwargs as never);
       return Array.isArray(outputs) ? outputs : [outputs];

@@ -7,6 +7,7 @@ import type { StoredModel } from '../../io/models/stored_model.js';
 import { readPlan } from '../../partition/read_plan.js';
 import type { PlanData } from '../../partition/plan.js';
 import { loadStoredModel } from '../loaded_model.js';
+import { ofOurs } from '../../tfjs/models/own_models.js';
 
 /** How the tables of a saved model are placed. */
 export interface LoadLayersModelOptions {
@@ -135,5 +136,5 @@ export async function loadLayersModel(source: unknown, options: LoadLayersModelO
   const { [OPEN_MODEL]: open } = handler as { [OPEN_MODEL]?: () => Promise<StoredModel | null> };
   const stored = (await open?.call(handler)) ?? null;
   if (stored !== null) return loadStoredModel({ ...stored, artifacts: placed(stored.artifacts) });
-  return tf.loadLayersModel({ load: async () => placed(await handler.load!()) });
+  return tf.loadLayersModel({ load: async () => ofOurs(placed(await handler.load!())) });
 }

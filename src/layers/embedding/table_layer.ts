@@ -28,6 +28,7 @@ import {
   type LayerInputs,
 } from './layer_inputs.js';
 import { lookUpFeatures } from './feature_lookup.js';
+import { adopt } from '../../tfjs/models/own_models.js';
 import { isStandIn } from '../../tfjs/ragged_stand_in.js';
 import { disableInputCast } from '../../tfjs/uncast_inputs.js';
 import { zerosOf } from '../../tables/initial_values.js';
@@ -52,7 +53,7 @@ import { asPenalty } from '../../tfjs/layers/penalties.js';
 import { disposeWithMask } from '../../tfjs/layers/masks.js';
 import { tableOfLoad } from '../../tfjs/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
-import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs/shared_weights.js';
+import { notYetPenalized } from '../../tfjs/shared_weights.js';
 import type { ExtendArgs } from '../../tables/extension.js';
 import { readTableValues, tableTensor } from '../../tables/pretrained.js';
 import { checkSymbolicIds } from '../../tfjs/symbolic_ids.js';
@@ -170,6 +171,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     const inputLength = checkInputLength(args.inputLength);
     const leastAxes = takesSingles && (args.combiner ?? null) === null ? 0 : 1;
     super(baseArgs(args, name, inputLength, leastAxes) as never);
+    adopt(this);
     this.inputLength = inputLength;
     const { combiner } = args;
     this.combiner = (combiner === undefined || combiner === null ? null : checkCombiner(combiner)) as C;
@@ -177,7 +179,6 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     this.maxNorm = checkMaxNorm(args.maxNorm) || null;
     this.outOfRange = checkOutOfRange(args.outOfRange);
     this.table = readTable(args, name);
-    listSharedWeightsOnce();
   }
 
   get inputDim(): number {

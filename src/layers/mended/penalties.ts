@@ -4,7 +4,7 @@
  * add their penalty in each call.
  */
 import * as tf from '@tensorflow/tfjs';
-import { regularizerOf } from '../../tfjs/layers/penalties.js';
+import { regularizersOf } from '../../tfjs/layers/penalties.js';
 import { absolute } from '../operations/extremes.js';
 import { asOwn } from '../../tfjs/engine/own_functions.js';
 import { mendCall, replace } from './call.js';
@@ -78,9 +78,10 @@ function penaltiesOf(layer: tf.layers.Layer, version: 2 | 3): tf.Scalar[] {
 
 /** Mends the gradient of the regularizers of a layer for weights that are 0. */
 export function mendRegularizers(layer: tf.layers.Layer): void {
-  for (const loss of (layer as unknown as Holder)._losses ?? []) {
-    const regularizer = regularizerOf(loss) as (Factors & { getClassName?(): string }) | null;
-    if (regularizer?.getClassName?.() !== 'L1L2' || Object.hasOwn(regularizer, 'apply')) continue;
+  const losses = (layer as unknown as Holder)._losses ?? [];
+  for (const each of losses.flatMap((loss) => regularizersOf(loss) ?? [])) {
+    const regularizer = each as Factors & { getClassName?(): string };
+    if (regularizer.getClassName?.() !== 'L1L2' || Object.hasOwn(regularizer, 'apply')) continue;
     replace(regularizer, 'apply', (x: tf.Tensor) => penalty(regularizer, x));
   }
 }

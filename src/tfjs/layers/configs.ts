@@ -1,10 +1,8 @@
 /** What configs of stock layers leave out, or give names that tfjs does not find again: saved models did not load. */
 import * as tf from '@tensorflow/tfjs';
+import { override } from '../models/own_models.js';
 
-const MARK = Symbol.for('tfjs-embeddings.layerConfigs');
-
-type Config = tf.serialization.ConfigDict;
-type Configured = { getConfig(this: Record<string, unknown>): Config; [MARK]?: true };
+type GetConfig = (this: Record<string, unknown>) => tf.serialization.ConfigDict;
 
 function written(value: unknown): tf.serialization.ConfigDictValue {
   if (!(value instanceof tf.serialization.Serializable)) return (value ?? null) as tf.serialization.ConfigDictValue;
@@ -13,16 +11,14 @@ function written(value: unknown): tf.serialization.ConfigDictValue {
 
 /** Writes a field of a layer into its config. */
 function addField(sample: tf.layers.Layer, field: string): void {
-  const prototype = Object.getPrototypeOf(sample) as Configured;
-  if (Object.hasOwn(prototype, MARK)) return;
-  prototype[MARK] = true;
-  const { getConfig } = prototype;
-  prototype.getConfig = function () {
-    return { ...getConfig.call(this), [field]: written(this[field]) };
-  };
+  const whole = (getConfig: GetConfig): GetConfig =>
+    function () {
+      return { ...getConfig.call(this), [field]: written(this[field]) };
+    };
+  override(Object.getPrototypeOf(sample) as object, 'getConfig', whole, 'mend');
 }
 
-/** Makes configs whole. May be called again. */
+/** Makes configs whole. */
 export function completeConfigs(): void {
   // Names, as default names are counted.
   addField(tf.layers.separableConv2d({ filters: 1, kernelSize: 1, name: 'separable' }), 'depthMultiplier');

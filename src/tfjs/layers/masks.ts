@@ -5,6 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { withoutTape } from '../lazy_gradient.js';
+import { MODELS, override } from '../models/own_models.js';
 
 /** Makes a mask that tfjs hangs on the result of a layer go with that result; it would leak otherwise. */
 export function disposeWithMask(output: tf.Tensor): tf.Tensor {
@@ -18,16 +19,8 @@ export function disposeWithMask(output: tf.Tensor): tf.Tensor {
   return output;
 }
 
-const MARK = Symbol.for('tfjs-embeddings.masks');
-
 interface Kwargs {
   mask?: unknown;
-}
-
-interface StockLayer {
-  apply: Apply;
-  setMaskMetadata: (...args: unknown[]) => void;
-  [MARK]?: true;
 }
 
 type Apply = (this: unknown, inputs: unknown, kwargs?: Kwargs | null) => unknown;
@@ -46,15 +39,15 @@ interface Merge {
 type JoinMasks = (this: Merge, inputs: tf.Tensor[], masks: Mask[]) => tf.Tensor;
 
 /** Takes the place of stock's in a layer that merges tensors. Calls with other arguments get what stock says of them. */
-function joinMasks(prototype: { computeMask: ComputeMask }, join: JoinMasks): void {
-  const stock = prototype.computeMask;
-  prototype.computeMask = function (inputs, mask) {
-    const isList = Array.isArray(inputs) && Array.isArray(mask) && mask.length === inputs.length;
-    if (!isList || !mask.some(isMask)) return stock.call(this, inputs, mask);
-    // Masks carry no gradient: on the tape, ops that have none would fail the step.
-    return withoutTape(() => tf.tidy(() => join.call(this as Merge, inputs as tf.Tensor[], mask)));
-  };
-}
+const joinMasks =
+  (join: JoinMasks) =>
+  (stock: ComputeMask): ComputeMask =>
+    function (inputs, mask) {
+      const isList = Array.isArray(inputs) && Array.isArray(mask) && mask.length === inputs.length;
+      if (!isList || !mask.some(isMask)) return stock.call(this, inputs, mask);
+      // Masks carry no gradient: on the tape, ops that have none would fail the step.
+      return withoutTape(() => tf.tidy(() => join.call(this as Merge, inputs as tf.Tensor[], mask)));
+    };
 
 function isMask(mask: Mask): mask is tf.Tensor {
   return mask !== null && mask !== undefined;
@@ -105,9 +98,8 @@ function noteMask(layer: MaskedLayer, inputs: tf.Tensor[], before: (tf.Tensor | 
 }
 
 /** Makes a class take the masks that its inputs carry, and pass its own on with its outputs. */
-function carryMasks(prototype: { apply: Apply }): void {
-  const { apply } = prototype;
-  prototype.apply = function (inputs, kwargs) {
+function carryMasks(apply: Apply): Apply {
+  return function (inputs, kwargs) {
     if (!isRun(inputs)) return apply.call(this, inputs, kwargs);
     const layer = this as MaskedLayer;
     const before = inputs.map((input) => masks.get(input) ?? null);
@@ -130,9 +122,8 @@ function carryMasks(prototype: { apply: Apply }): void {
 }
 
 /** Lets masks into and out of models within models, as Keras does. */
-function passMasks(containers: { call: Apply }): void {
-  const { call } = containers;
-  containers.call = function (inputs, kwargs) {
+function passMasks(call: Apply): Apply {
+  return function (inputs, kwargs) {
     const { mask, ...others } = kwargs ?? {};
     const [first] = [inputs].flat() as tf.Tensor[];
     if (mask instanceof tf.Tensor && first !== undefined && !masks.has(first)) masks.set(first, mask);
@@ -163,24 +154,23 @@ function isInScope(): boolean {
   return state.scopeStack.length > 0;
 }
 
-const prototypeOf = <T>(object: object): T => Object.getPrototypeOf(object) as T;
+const prototypeOf = (object: object): object => Object.getPrototypeOf(object) as object;
 
-/** Gives each layer of a model the mask of its own input. May be called again. */
+/** Gives each layer of a model the mask of its own input. */
 export function mendMasks(): void {
-  const prototype = tf.layers.Layer.prototype as unknown as StockLayer;
-  if (prototype[MARK] === true) return;
-  prototype[MARK] = true;
   // Names, as default names are counted.
   const lstm = tf.layers.lstm({ units: 1, name: 'lstm' });
   const both = tf.layers.bidirectional({ layer: lstm as tf.RNN, name: 'both' });
+  const { prototype } = tf.layers.Layer;
   // These take the tensor out of the list before they call the first one.
-  for (const each of [prototype, tf.RNN.prototype, prototypeOf(both)]) carryMasks(each as { apply: Apply });
-  const { setMaskMetadata } = prototype;
-  prototype.setMaskMetadata = function (...args) {
-    if (!called.has(this)) setMaskMetadata.apply(this, args);
-  };
-  passMasks(prototypeOf(tf.LayersModel.prototype));
-  const merge = prototypeOf<object>(tf.layers.add({ name: 'merge' }));
-  joinMasks(prototypeOf(merge), joined);
-  joinMasks(prototypeOf(tf.layers.concatenate({ name: 'merge' })), concatenated);
+  for (const each of [prototype, tf.RNN.prototype, prototypeOf(both)]) override(each, 'apply', carryMasks, 'mend');
+  const marking = (setMaskMetadata: (...args: unknown[]) => void) =>
+    function (this: unknown, ...args: unknown[]): void {
+      if (!called.has(this)) setMaskMetadata.apply(this, args);
+    };
+  override(prototype, 'setMaskMetadata', marking, 'mend');
+  override(MODELS.containers, 'call', passMasks, 'mend');
+  const merge = prototypeOf(prototypeOf(tf.layers.add({ name: 'merge' })));
+  override(merge, 'computeMask', joinMasks(joined), 'mend');
+  override(prototypeOf(tf.layers.concatenate({ name: 'merge' })), 'computeMask', joinMasks(concatenated), 'mend');
 }

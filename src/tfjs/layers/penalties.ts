@@ -1,45 +1,41 @@
-/** Which regularizer the losses of layers come from: tfjs keeps it within a function, and layers may be given another. */
+/** Which regularizers the losses of layers come from: tfjs keeps them within functions, and layers may be given others. */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
 
-const MARK = Symbol.for('tfjs-embeddings.penalties');
-
-const regularizers = (): WeakMap<object, object> => perProcess('regularizers of losses', () => new WeakMap());
+const regularizers = (): WeakMap<object, readonly object[]> =>
+  perProcess('regularizers of losses', () => new WeakMap());
 
 /** Notes that a loss of a layer does nothing but apply this regularizer to a weight; returns it. */
 export function asPenalty<F extends object>(loss: F, regularizer: object): F {
-  regularizers().set(loss, regularizer);
+  regularizers().set(loss, [regularizer]);
   return loss;
 }
 
-/** The regularizer that a loss of a layer applies; null: it is the user's own. */
-export function regularizerOf(loss: object): object | null {
+/** The regularizers of which a loss of a layer applies one; null: it is the user's own. */
+export function regularizersOf(loss: object): readonly object[] | null {
   return regularizers().get(loss) ?? null;
 }
 
-interface Weighted {
-  readonly _losses?: readonly object[];
-  addWeight: (this: Weighted, ...args: unknown[]) => unknown;
-  readonly [MARK]?: true;
-}
+/** What the function says that tfjs makes for a weight with a regularizer. */
+const stockText = (): string =>
+  perProcess('the text of penalties', () => {
+    const kernelRegularizer = tf.regularizers.l2({ l2: 1 });
+    const layer = tf.layers.dense({ units: 1, name: 'penalized', kernelRegularizer });
+    layer.build([null, 1]);
+    const [loss] = (layer as unknown as { readonly _losses: readonly object[] })._losses;
+    for (const weight of layer.weights) (weight.read() as tf.Variable).dispose();
+    return String(loss);
+  });
 
-/** The place of the regularizer among the arguments of `addWeight`. */
-const REGULARIZER = 4;
-
-/** Notes the penalties of all weights that are made from now on. May be called again. */
-export function notePenalties(): void {
-  const prototype = tf.layers.Layer.prototype as unknown as Weighted;
-  if (prototype[MARK] === true) return;
-  Object.defineProperty(prototype, MARK, { value: true });
-  const { addWeight } = prototype;
-  prototype.addWeight = function (...args) {
-    const before = this._losses?.length ?? 0;
-    const weight = addWeight.apply(this, args);
-    const added = this._losses?.slice(before) ?? [];
-    const regularizer = args[REGULARIZER];
-    // One is that of tfjs; of more, some are the layer's own.
-    if (added.length === 1 && typeof regularizer === 'object' && regularizer !== null)
-      asPenalty(added[0]!, regularizer);
-    return weight;
-  };
+/** Notes the penalties of a layer that was just put into a model: its weights were made with the regularizers that it has. */
+export function notePenalties(layer: object): void {
+  const { _losses: losses = [] } = layer as { readonly _losses?: readonly unknown[] };
+  for (const loss of losses) {
+    if (typeof loss !== 'function' || regularizers().has(loss) || String(loss) !== stockText()) continue;
+    const fields = Object.entries(layer as Record<string, unknown>);
+    const own = fields.flatMap(([name, value]) =>
+      /regularizer$/i.test(name) && value instanceof Object ? [value] : [],
+    );
+    regularizers().set(loss, own);
+  }
 }

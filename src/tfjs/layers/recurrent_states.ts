@@ -8,8 +8,7 @@
  * before the next one: those of the first step stay for ever in `tf.layers.rnn`, in prediction too.
  */
 import * as tf from '@tensorflow/tfjs';
-
-const MARK = Symbol.for('tfjs-embeddings.recurrentStates');
+import { override } from '../models/own_models.js';
 
 interface Cell {
   readonly cells?: readonly Cell[];
@@ -54,13 +53,8 @@ function withoutEarlySteps(layer: Recurrent, result: tf.Tensor, mask: tf.Tensor)
   return tf.where(begun.greater(0), result, tf.zerosLike(result));
 }
 
-/** Makes each result a tensor of its own, early masked steps zeros, and masks of dropout last one sequence. May be called again. */
-export function copyFinalState(): void {
-  const prototype = tf.RNN.prototype as unknown as { call: Call; [MARK]?: true };
-  if (prototype[MARK] === true) return;
-  prototype[MARK] = true;
-  const { call } = prototype;
-  prototype.call = function (...args) {
+function withOwnStates(call: Call): Call {
+  return function (...args) {
     freeMasks(this.cell);
     return tf.tidy(() => {
       const results = call.apply(this, args);
@@ -71,4 +65,9 @@ export function copyFinalState(): void {
       return Array.isArray(results) ? own : own[0]!;
     });
   };
+}
+
+/** Makes each result a tensor of its own, early masked steps zeros, and masks of dropout last one sequence. */
+export function copyFinalState(): void {
+  override(tf.RNN.prototype, 'call', withOwnStates, 'mend');
 }

@@ -2,8 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import { densePlace } from '../../ids/id_place.js';
-
-const MARK = Symbol.for('tfjs-embeddings.stockPadding');
+import { override } from '../models/own_models.js';
 
 type Call = (this: { inputDim: number; name: string }, inputs: tf.Tensor | tf.Tensor[], kwargs: object) => tf.Tensor;
 
@@ -20,19 +19,19 @@ function paddingError(error: unknown, ids: tf.Tensor | undefined, name: string, 
   return new ValueError('defaultValue', `ids in [0, ${rows}), padding included`, received, note);
 }
 
-/** Has stock embedding layers check for padding ids and name them in the error. May be called again. */
-export function validatePadding(): void {
-  // A name, as default names are counted.
-  const sample = tf.layers.embedding({ inputDim: 1, outputDim: 1, name: 'embedding' });
-  const prototype = Object.getPrototypeOf(sample) as { call: Call; [MARK]?: true };
-  if (prototype[MARK] === true) return;
-  prototype[MARK] = true;
-  const { call } = prototype;
-  prototype.call = function (inputs, kwargs) {
+function checkingPadding(call: Call): Call {
+  return function (inputs, kwargs) {
     try {
       return call.call(this, inputs, kwargs);
     } catch (error) {
       throw paddingError(error, [inputs].flat()[0], this.name, this.inputDim);
     }
   };
+}
+
+/** Has stock embedding layers check for padding ids and name them in the error. */
+export function validatePadding(): void {
+  // A name, as default names are counted.
+  const sample = tf.layers.embedding({ inputDim: 1, outputDim: 1, name: 'embedding' });
+  override(Object.getPrototypeOf(sample) as object, 'call', checkingPadding, 'mend');
 }

@@ -21,20 +21,13 @@ export function lookAheadWhere(isWanted: () => boolean): void {
   wanted().isWanted = isWanted;
 }
 
-/** A layer, and which inputs of the model are its own. */
-interface Ahead {
-  readonly layer: LooksAhead;
-  readonly inputs: readonly number[];
-}
-
-/** The layers of a model that look ahead, whose inputs are all inputs of the model. */
-function layersAhead(model: tf.LayersModel): Ahead[] {
-  return model.layers.flatMap((layer): Ahead[] => {
-    if (!(LOOK_AHEAD in layer)) return [];
+/** The layers of a model that look ahead and whose inputs are all inputs of the model, each with the places of those. */
+function layersAhead(model: tf.LayersModel): (readonly [layer: LooksAhead, inputs: readonly number[]])[] {
+  return model.layers.flatMap((layer) => {
     const { inboundNodes } = layer as unknown as Called;
-    if (inboundNodes.length !== 1) return [];
+    if (!(LOOK_AHEAD in layer) || inboundNodes.length !== 1) return [];
     const inputs = inboundNodes[0]!.inputTensors.map((tensor) => model.inputs.indexOf(tensor));
-    return inputs.includes(-1) ? [] : [{ layer: layer as LooksAhead, inputs }];
+    return inputs.includes(-1) ? [] : [[layer as LooksAhead, inputs] as const];
   });
 }
 
@@ -45,5 +38,5 @@ export function looksAhead(model: tf.LayersModel): boolean {
 
 /** Tells the layers of a model of the batch that comes next: its inputs in their order. */
 export function lookAhead(model: tf.LayersModel, batch: readonly tf.Tensor[]): void {
-  for (const { layer, inputs } of layersAhead(model)) layer[LOOK_AHEAD](inputs.map((input) => batch[input]!));
+  for (const [layer, inputs] of layersAhead(model)) layer[LOOK_AHEAD](inputs.map((input) => batch[input]!));
 }

@@ -40,31 +40,28 @@ function masked(measure: Measure): Measure {
   };
 }
 
-/** Runs `f` with others in the place of the losses that a model was compiled with. */
-export function withLosses<T>(model: tf.LayersModel, change: (loss: Measure) => Measure, f: () => T): T {
-  const holder = model as unknown as Compiled;
-  const { lossFunctions } = holder;
-  if (lossFunctions === undefined) return f();
-  const changed = (holder.lossFunctions = lossFunctions.map(change));
+function withField<K extends keyof Compiled, T>(model: object, field: K, changed: Compiled[K], f: () => T): T {
+  const holder = model as Compiled;
+  const before = holder[field];
+  holder[field] = changed;
   try {
     return f();
   } finally {
     // A callback may have compiled the model anew.
-    if (holder.lossFunctions === changed) holder.lossFunctions = lossFunctions;
+    if (holder[field] === changed) holder[field] = before;
   }
 }
 
+/** Runs `f` with others in the place of the losses that a model was compiled with. */
+export function withLosses<T>(model: tf.LayersModel, change: (loss: Measure) => Measure, f: () => T): T {
+  const { lossFunctions } = model as Compiled;
+  return lossFunctions === undefined ? f() : withField(model, 'lossFunctions', lossFunctions.map(change), f);
+}
+
 function withMetrics<T>(model: tf.LayersModel, change: (metric: Measure) => Measure, f: () => T): T {
-  const holder = model as unknown as Compiled;
-  const { metricsTensors } = holder;
-  if (metricsTensors === undefined) return f();
-  const changed = metricsTensors.map(([metric, output]): [Measure, number] => [change(metric), output]);
-  holder.metricsTensors = changed;
-  try {
-    return f();
-  } finally {
-    if (holder.metricsTensors === changed) holder.metricsTensors = metricsTensors;
-  }
+  const { metricsTensors } = model as Compiled;
+  const changed = metricsTensors?.map(([metric, output]): [Measure, number] => [change(metric), output]);
+  return changed === undefined ? f() : withField(model, 'metricsTensors', changed, f);
 }
 
 /** Runs `f`, in which losses and metrics of such a model are masked. */

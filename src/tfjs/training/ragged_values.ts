@@ -3,13 +3,18 @@ import * as tf from '@tensorflow/tfjs';
 import { closestName } from '../../base/closest_name.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
+import { perProcess } from '../../base/per_process.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { longestRow } from '../../ids/row_splits.js';
 import type { RowPairInput } from '../../ids/row_pair.js';
 import { isSparse, type SparseInput } from '../../ids/sparse_values.js';
 import { toInt32 } from '../../ids/whole_ids.js';
-import { standInFor } from '../ragged_stand_in.js';
-import { watchSteps } from './model_steps.js';
+import { isStandIn, standInFor, takeRows } from '../ragged_stand_in.js';
+import { MODELS, override } from '../models/own_models.js';
+import { BATCHES } from './dataset_batches.js';
+import { datasetLoop } from './fit_loop.js';
+import { rowsFrom, watchSteps } from './model_steps.js';
+import { goingOn, positionOf, type Dataset, type Iterator, type ResumedArgs } from './resumed_fits.js';
 import { weighBatch } from './sample_weights.js';
 
 /** Rows of ids or of weights, of different lengths. */
@@ -82,7 +87,7 @@ function isRagged(value: unknown): value is RaggedValue {
 }
 
 /** Whether an object holds inputs by name: a pair or sparse ids could be one, but for its names. */
-export function isInputsByName(x: unknown, names: readonly string[]): x is Record<string, unknown> {
+function isInputsByName(x: unknown, names: readonly string[]): x is Record<string, unknown> {
   if (!isRecord(x) || x instanceof tf.Tensor || x instanceof RaggedTensor) return false;
   return Object.keys(x).some((key) => names.includes(key)) || !isRagged(x);
 }
@@ -93,11 +98,11 @@ function valuesOf(x: unknown, names: readonly string[]): readonly unknown[] {
 }
 
 /** The values of an object in the order of these names; `aliases` are other names for the same inputs. */
-export function namedValues(
+function namedValues(
   given: Readonly<Record<string, unknown>>,
   names: readonly string[],
   argument: string,
-  aliases: readonly string[] = names,
+  aliases: readonly string[],
 ): unknown[] {
   const known = [...new Set([...names, ...aliases])];
   const expected = `an object with the inputs ${names.join(', ')}`;
@@ -115,16 +120,24 @@ export function namedValues(
   });
 }
 
+const otherNames = (): WeakMap<object, readonly string[]> => perProcess('names of inputs', () => new WeakMap());
+
+/** Has `predict` and the like take inputs by other names too, in their order. */
+export function nameInputs(model: tf.LayersModel, names: readonly string[]): void {
+  otherNames().set(model, names);
+}
+
 /** The values in the order of the inputs, with what each is called in errors. */
 function inOrder(model: tf.LayersModel, x: unknown, argument: string): { values: unknown[]; paths: string[] } {
   const names = model.inputNames;
-  if (!isInputsByName(x, names)) {
+  const others = otherNames().get(model) ?? [];
+  if (!isInputsByName(x, [...names, ...others])) {
     const list = Array.isArray(x) ? (x as unknown[]) : [x];
     const paths = list.map((_, i) => (list.length === 1 ? argument : `${argument}[${i}]`));
     if (list.length === names.length) return { values: list, paths };
     throw new ValueError(argument, `${names.length} inputs (${names.join(', ')})`, described(`${list.length}`));
   }
-  const values = namedValues(x, names, argument);
+  const values = namedValues(x, names, argument, others);
   return { values, paths: names.map((name) => `${argument}.${name}`) };
 }
 
@@ -147,12 +160,6 @@ function asRagged(value: RaggedValue, path: string): RaggedTensor {
   return RaggedTensor.fromRowSplits(values, rowSplits);
 }
 
-/** The values in the dtype of the input. */
-function typed(ragged: RaggedTensor, dtype: tf.DataType | null, path: string): tf.Tensor1D {
-  if (dtype === 'float32') return tf.tensor1d(Float32Array.from(ragged.values), 'float32');
-  return tf.tensor1d(toInt32(ragged.values, path), 'int32');
-}
-
 function standInOf(value: RaggedValue, input: tf.SymbolicTensor, path: string): tf.Tensor2D {
   const ragged = asRagged(value, path);
   const { rowSplits } = ragged;
@@ -166,14 +173,17 @@ function standInOf(value: RaggedValue, input: tf.SymbolicTensor, path: string): 
     throw new ValueError(path, `rows of at most ${most} values, as the input says`, described(`one of ${longest}`));
   }
   return tf.tidy(() => {
-    const rows = { values: typed(ragged, input.dtype, path), rowSplits: tf.tensor1d(rowSplits, 'int32'), length: most };
+    const isFloat = input.dtype === 'float32';
+    const values = isFloat ? Float32Array.from(ragged.values) : toInt32(ragged.values, path);
+    const flat = tf.tensor1d(values, isFloat ? 'float32' : 'int32');
+    const rows = { values: flat, rowSplits: tf.tensor1d(rowSplits, 'int32'), length: most };
     return standInFor(rows, { name: path, shape: [rowSplits.length - 1, most ?? longest], owns: true });
   });
 }
 
 /** The inputs as tensors, where some are ragged, or `named` ones come by name; null: tfjs takes them as they are. */
 function fed(model: tf.LayersModel, x: unknown, argument: string, named = false): Fed | null {
-  const names = model.inputNames;
+  const names = [...model.inputNames, ...(otherNames().get(model) ?? [])];
   const all = valuesOf(x, names);
   if (!all.some(isRagged) && !(named && isInputsByName(x, names))) return null;
   const { values, paths } = inOrder(model, x, argument);
@@ -197,120 +207,68 @@ function fed(model: tf.LayersModel, x: unknown, argument: string, named = false)
 function withFed<T>(model: tf.LayersModel, x: unknown, named: boolean, call: (x: unknown) => T): T {
   const found = fed(model, x, 'x', named);
   if (found === null) return call(x);
+  let result: T | undefined;
   try {
-    return call(found.feeds);
+    return (result = call(found.feeds));
   } finally {
-    tf.dispose(found.own as tf.Tensor[]);
+    const free = (): void => tf.dispose(found.own as tf.Tensor[]);
+    if (result instanceof Promise) void result.then(free, free);
+    else free();
   }
 }
 
-interface FitArgs {
-  validationData?: readonly unknown[] | null | undefined;
-  validationSplit?: number | undefined;
+interface FitArgs extends ResumedArgs {
+  readonly validationData?: unknown;
+  readonly validationSplit?: number | undefined;
 }
 
-type Targets = tf.Tensor | readonly tf.Tensor[] | Readonly<Record<string, tf.Tensor>>;
+type Fit = (this: tf.LayersModel, x: unknown, y: unknown, args?: FitArgs) => Promise<unknown>;
+type FitDataset = (this: tf.LayersModel, dataset: unknown, args: FitArgs) => Promise<unknown>;
+type Targets = Fed['feeds'] | Readonly<Record<string, tf.Tensor>>;
 
-/** Rows of targets in any form. */
-function rowsOfTargets(y: Targets, start: number, count: number): Targets {
-  const rows = (tensor: tf.Tensor): tf.Tensor => tensor.slice(start, count);
-  if (y instanceof tf.Tensor) return rows(y);
-  if (Array.isArray(y)) return (y as tf.Tensor[]).map(rows);
-  return Object.fromEntries(Object.entries(y as Record<string, tf.Tensor>).map(([name, each]) => [name, rows(each)]));
+/** Rows of inputs or of targets in any form. */
+function rowsOf(given: Targets, rows: tf.Tensor1D): Targets {
+  if (given instanceof tf.Tensor) return takeRows([given], rows)[0]!;
+  if (Array.isArray(given)) return takeRows(given as tf.Tensor[], rows);
+  const named = given as Readonly<Record<string, tf.Tensor>>;
+  const taken = takeRows(Object.values(named), rows);
+  return Object.fromEntries(Object.keys(named).map((name, i) => [name, taken[i]!]));
 }
 
-/** Rows of inputs in any form; ragged ones stay on the host. */
-function rowsOfInputs(x: unknown, names: readonly string[], start: number, count: number): unknown {
-  const rows = (value: unknown): unknown => {
-    if (value instanceof tf.Tensor) return value.slice(start, count);
-    if (!isRagged(value)) return value;
-    return asRagged(value, 'x').slice(start, start + count);
-  };
-  if (isInputsByName(x, names))
-    return Object.fromEntries(Object.entries(x).map(([name, value]) => [name, rows(value)]));
-  return Array.isArray(x) ? (x as unknown[]).map(rows) : rows(x);
+/** Data whose last part is to be validated on, cut in two. */
+function cut(x: Targets, y: Targets, validationSplit: number): [x: Targets, y: Targets][] {
+  const count = ([x].flat()[0] as tf.Tensor).shape[0]!;
+  const kept = Math.floor(count * (1 - validationSplit));
+  return tf.tidy(() =>
+    [rowsFrom(0, kept), rowsFrom(kept, count - kept)].map((rows) => [rowsOf(x, rows), rowsOf(y, rows)]),
+  ) as [Targets, Targets][];
 }
 
-function tensorsIn(value: unknown): tf.Tensor[] {
-  if (value instanceof tf.Tensor) return [value];
-  if (value instanceof RaggedTensor || !(Array.isArray(value) || isRecord(value))) return [];
-  return Object.values(value).filter((each): each is tf.Tensor => each instanceof tf.Tensor);
-}
-
-function sampleCount(x: unknown, names: readonly string[]): number {
-  const [first] = valuesOf(x, names);
-  return first instanceof tf.Tensor ? first.shape[0]! : asRagged(first as RaggedValue, 'x').rowSplits.length - 1;
-}
-
-interface Methods {
-  fit(this: tf.LayersModel, x: unknown, y: unknown, args?: FitArgs): Promise<unknown>;
-  evaluate(this: tf.LayersModel, x: unknown, y: unknown, args?: object): unknown;
-  predict(this: tf.LayersModel, x: unknown, args?: object): unknown;
-  predictOnBatch(this: tf.LayersModel, x: unknown): unknown;
-  trainOnBatch(this: tf.LayersModel, x: unknown, y: unknown): Promise<unknown>;
-  fitDataset(this: tf.LayersModel, dataset: unknown, args: FitArgs): Promise<unknown>;
-  evaluateDataset(this: tf.LayersModel, dataset: unknown, args?: object): Promise<unknown>;
-}
-
-function isMissing(value: unknown): value is null | undefined {
-  return value === null || value === undefined;
-}
-
-/** `fit` whose data, or data to validate on, are ragged. */
-async function fitRagged(
-  model: tf.LayersModel,
-  fit: Methods['fit'],
-  given: [unknown, unknown, FitArgs],
-): Promise<unknown> {
-  const [x, y, args] = given;
-  const names = model.inputNames;
-  const { validationSplit = 0 } = args;
-  const cut: unknown[] = [];
-  const own: tf.Tensor[] = [];
+/** `fit` of tfjs, fed with tensors. */
+async function fitFed(fit: Fit, model: tf.LayersModel, x: unknown, y: unknown, args: FitArgs = {}): Promise<unknown> {
+  const own: tf.TensorContainer[] = [];
   const feed = (value: unknown, argument: string): unknown => {
     const found = fed(model, value, argument);
     own.push(...(found?.own ?? []));
     return found?.feeds ?? value;
   };
   try {
-    let [trained, targets, options] = [x, y, args];
-    // tfjs would slice them.
-    if (isMissing(args.validationData) && validationSplit > 0 && validationSplit < 1) {
-      const count = sampleCount(x, names);
-      const kept = Math.floor(count * (1 - validationSplit));
-      const parts = [
-        [0, kept],
-        [kept, count - kept],
-      ] as const;
-      const [first, rest] = parts.map(([start, rows]) => {
-        return [rowsOfInputs(x, names, start, rows), rowsOfTargets(y as Targets, start, rows)];
-      });
-      cut.push(...first!, ...rest!);
-      [trained, targets] = first!;
-      const { validationSplit: _cut, ...others } = args;
-      options = { ...others, validationData: rest };
+    let [inputs, targets, options] = [feed(x, 'x'), y, args];
+    const { validationSplit = 0, validationData = null } = args ?? {};
+    if (Array.isArray(validationData)) {
+      const [first, ...others] = validationData as unknown[];
+      options = { ...args, validationData: [feed(first, 'validationData[0]'), ...others] };
+    } else if (validationSplit > 0 && validationSplit < 1 && [inputs].flat().some(isStandIn)) {
+      // tfjs would slice them.
+      const [kept, rest] = cut(inputs as Targets, y as Targets, validationSplit);
+      own.push(kept as never, rest as never);
+      [inputs, targets] = kept!;
+      options = { ...args, validationSplit: undefined, validationData: rest };
     }
-    if (!isMissing(options.validationData)) {
-      const [inputs, ...others] = options.validationData;
-      options = { ...options, validationData: [feed(inputs, 'validationData[0]'), ...others] };
-    }
-    return await fit.call(model, feed(trained, 'x'), targets, options);
+    return await fit.call(model, inputs, targets, options);
   } finally {
-    tf.dispose([...own, ...cut.flatMap(tensorsIn)]);
+    tf.dispose(own);
   }
-}
-
-interface Iterator {
-  next(): Promise<{ done: boolean; value: unknown }>;
-}
-interface Dataset {
-  readonly size: unknown;
-  iterator(): Promise<Iterator>;
-}
-
-/** Data that can tell their size once they are opened. */
-interface Ready {
-  ready(): Promise<unknown>;
 }
 
 /** The tensor of the model's first input. */
@@ -319,14 +277,41 @@ function firstInput(model: tf.LayersModel, xs: unknown): tf.Tensor {
   return Array.isArray(xs) ? (xs[0] as tf.Tensor) : (xs as Record<string, tf.Tensor>)[model.inputNames[0]!]!;
 }
 
+function tensorsIn(value: unknown): tf.Tensor[] {
+  if (value instanceof tf.Tensor) return [value];
+  if (value instanceof RaggedTensor || !(Array.isArray(value) || isRecord(value))) return [];
+  return Object.values(value).flatMap(tensorsIn);
+}
+
+/** What data sets can do beside what tfjs asks of them. */
+interface OwnDataset extends Dataset {
+  [BATCHES]?(): Promise<Iterator>;
+}
+
+function isDataset(value: unknown): value is OwnDataset {
+  return isRecord(value) && typeof value['iterator'] === 'function';
+}
+
 /** A data set whose ragged elements are tensors to tfjs. */
-function fedDataset(model: tf.LayersModel, dataset: unknown): unknown {
-  if (!isRecord(dataset) || typeof dataset['iterator'] !== 'function') return dataset;
-  const iterator = async (): Promise<Iterator> => {
-    const inner = await (dataset as unknown as Dataset).iterator();
+class FedDataset implements Dataset {
+  #last: unknown = null;
+
+  constructor(
+    private readonly model: tf.LayersModel,
+    private readonly dataset: OwnDataset,
+  ) {}
+
+  get size(): unknown {
+    return this.dataset.size;
+  }
+
+  async iterator(): Promise<Iterator> {
+    const { model, dataset } = this;
+    const inner = await (dataset[BATCHES]?.() ?? dataset.iterator());
     const next = async (): ReturnType<Iterator['next']> => {
       const element = await inner.next();
       const { value } = element;
+      this.#last = value;
       if (element.done || !isRecord(value)) return element;
       const { xs, weight } = value;
       const found = fed(model, xs, 'xs');
@@ -334,60 +319,65 @@ function fedDataset(model: tf.LayersModel, dataset: unknown): unknown {
       if (found === null) return element;
       // The loop disposes of what it is given; parts of pairs were given too.
       for (const part of valuesOf(xs, model.inputNames)) if (isRagged(part)) tf.dispose(tensorsIn(part));
-      return { done: false, value: { ...value, xs: found.feeds } };
+      this.#last = { ...value, xs: found.feeds };
+      return { done: false, value: this.#last };
     };
     return { next };
-  };
-  // All that the loops of tfjs ask for.
-  return { iterator, size: dataset['size'] };
+  }
+
+  /** Frees what it has given last. */
+  freeLast(): void {
+    for (const tensor of tensorsIn(this.#last)) if (!tensor.isDisposed) tensor.dispose();
+  }
 }
 
-const MARK = Symbol.for('tfjs-embeddings.raggedValues');
+function fedDataset<T>(model: tf.LayersModel, dataset: T): T | FedDataset {
+  return isDataset(dataset) ? new FedDataset(model, dataset) : dataset;
+}
 
-/** Makes all models take ragged inputs, and inputs by name in `predict` and `predictOnBatch`; may be called again. */
-export function takeRaggedValues(): void {
-  const methods = tf.LayersModel.prototype as unknown as Methods & Record<symbol, true>;
-  if (Object.hasOwn(methods, MARK)) return;
-  Object.defineProperty(methods, MARK, { value: true });
-  watchSteps();
-  const stock = pick(methods);
-  const replace = <K extends keyof Methods>(name: K, method: Methods[K]): void => {
-    Object.defineProperty(methods, name, { configurable: true, writable: true, value: method });
+const fits = (stock: Fit): Fit =>
+  async function (x, y, args) {
+    const position = await positionOf(this, args, false);
+    return fitFed(stock, this, x, y, position === null ? args : { ...args, initialEpoch: position.epoch });
   };
-  replace('fit', function (x, y, args = {}) {
-    const isGiven = [x, args?.validationData?.[0]].some((each) => valuesOf(each, this.inputNames).some(isRagged));
-    return isGiven ? fitRagged(this, stock.fit, [x, y, args]) : stock.fit.call(this, x, y, args);
-  });
-  replace('evaluate', function (x, y, args) {
-    return withFed(this, x, false, (feeds) => stock.evaluate.call(this, feeds, y, args));
-  });
-  replace('predict', function (x, args) {
-    return withFed(this, x, true, (feeds) => stock.predict.call(this, feeds, args));
-  });
-  replace('predictOnBatch', function (x) {
-    return withFed(this, x, true, (feeds) => stock.predictOnBatch.call(this, feeds));
-  });
-  replace('trainOnBatch', async function (x, y) {
-    const found = fed(this, x, 'x');
-    try {
-      return await stock.trainOnBatch.call(this, found?.feeds ?? x, y);
-    } finally {
-      tf.dispose((found?.own ?? []) as tf.Tensor[]);
-    }
-  });
-  replace('fitDataset', async function (dataset, args) {
+
+const fitsDataset = (stock: FitDataset): FitDataset =>
+  async function (given, args) {
     // Progress shows how many batches there are.
-    if (isRecord(dataset) && typeof dataset['ready'] === 'function') await (dataset as unknown as Ready).ready();
-    const { validationData } = args ?? {};
-    const options = isRecord(validationData) ? { ...args, validationData: fedDataset(this, validationData) } : args;
-    return stock.fitDataset.call(this, fedDataset(this, dataset), options as FitArgs);
-  });
-  replace('evaluateDataset', function (dataset, args) {
-    return stock.evaluateDataset.call(this, fedDataset(this, dataset), args);
-  });
-}
+    if (isDataset(given)) await given.ready?.();
+    const position = await positionOf(this, args, true);
+    const both = [given, args?.validationData].map((each) => fedDataset(this, each));
+    let [dataset, options] = [both[0], args];
+    if (isDataset(both[1])) options = { ...options, validationData: both[1] };
+    if (position !== null && isDataset(dataset)) {
+      dataset = goingOn(dataset, position, args.batchesPerEpoch ?? null);
+      options = { ...options, initialEpoch: position.epoch };
+    }
+    const free = (): void => both.forEach((each) => each instanceof FedDataset && each.freeLast());
+    return datasetLoop(this, () => stock.call(this, dataset, options), free);
+  };
 
-function pick(methods: Methods): Methods {
-  const { fit, evaluate, predict, predictOnBatch, trainOnBatch, fitDataset, evaluateDataset } = methods;
-  return { fit, evaluate, predict, predictOnBatch, trainOnBatch, fitDataset, evaluateDataset };
+type Call = (this: tf.LayersModel, x: unknown, ...rest: unknown[]) => unknown;
+
+/** A call whose inputs may be ragged; `named`: it takes them by name too. */
+const feeds =
+  (named: boolean) =>
+  (stock: Call): Call =>
+    function (x, ...rest) {
+      return withFed(this, x, named, (given) => stock.call(this, given, ...rest));
+    };
+
+/** Makes models of ours take ragged inputs, and inputs by name in `predict` and `predictOnBatch`. */
+export function takeRaggedValues(): void {
+  watchSteps();
+  const { graphs } = MODELS;
+  override(graphs, 'fit', fits);
+  override(graphs, 'fitDataset', fitsDataset);
+  for (const name of ['evaluate', 'trainOnBatch']) override(graphs, name, feeds(false));
+  for (const name of ['predict', 'predictOnBatch']) override(graphs, name, feeds(true));
+  override(graphs, 'evaluateDataset', (stock: Call): Call => {
+    return function (dataset, ...rest) {
+      return stock.call(this, fedDataset(this, dataset), ...rest);
+    };
+  });
 }

@@ -25,13 +25,9 @@ function isUneven(rows: unknown): rows is ArrayLike<number>[] {
   return rows.some(({ length }) => length !== (rows[0] as ArrayLike<number>).length);
 }
 
-const MARK = Symbol.for('tfjs-embeddings.unevenBatches');
-
-/** Makes `tf.data.Dataset.batch` give uneven rows as RaggedTensors; may be called again. */
+/** Makes `tf.data.Dataset.batch` give uneven rows as RaggedTensors. */
 export function batchUnevenRows(): void {
-  const methods = tf.data.Dataset.prototype as unknown as DatasetMethods & Record<symbol, true>;
-  if (Object.hasOwn(methods, MARK)) return;
-  Object.defineProperty(methods, MARK, { value: true });
+  const methods = tf.data.Dataset.prototype as unknown as DatasetMethods;
   const { batch } = methods;
   methods.batch = function (batchSize, smallLastBatch) {
     const iterator = async (): Promise<Iterator> => {

@@ -11,8 +11,9 @@ import { readOptions } from '../../base/options.js';
 import { OutputCache } from '../../layers/distributed_embedding/output_cache.js';
 import { fedTensors } from '../../layers/distributed_embedding/inputs.js';
 import { addIdDetails } from '../../ids/id_out_of_range.js';
-import { fedPlace, disableInputCast, markFeeding } from '../../tfjs/uncast_inputs.js';
-import { areReplaced, beforeReads, tellReplacements } from '../../tfjs/layer_weights.js';
+import { adopt } from '../../tfjs/models/own_models.js';
+import { fedPlace, disableInputCast } from '../../tfjs/uncast_inputs.js';
+import { areReplaced, beforeReads, watchReplacements } from '../../tfjs/layer_weights.js';
 import { isTapeOn, withoutTape } from '../../tfjs/lazy_gradient.js';
 import { checkSymbolicIds } from '../../tfjs/symbolic_ids.js';
 import type { FeatureConfig } from '../config/feature_config.js';
@@ -132,7 +133,8 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
       name: checkName(given.name) ?? nextName('tpu_embedding'),
       trainable: checkBoolean(given.trainable, 'trainable', true),
     } as never);
-    tellReplacements();
+    watchReplacements();
+    adopt(this);
     this.version = version;
     this.#optimizer = optimizer;
     this.#nest = nest;
@@ -211,7 +213,6 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
         if (!isSymbolic(ids)) throw new ArgumentTypeError(this.#paths[i]!, 'a symbolic tensor, as the others', ids);
         checkSymbolicIds(ids, this.#nest.features[i]!.table.vocabularySize, this.#paths[i]!);
       });
-      markFeeding();
       for (const ids of flat) disableInputCast(ids as tf.SymbolicTensor);
     }
     const found: unknown = super.apply(flat as tf.Tensor[], kwargs as never);

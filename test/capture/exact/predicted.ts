@@ -66,7 +66,7 @@ function draw(seed: number): Drawn {
   const kind = random.pick(KINDS);
   const width = kind === 'long' ? random.whole(100, 700) : random.whole(1, random.pick([10, 70, 130]));
   const shape: Drawn['shape'] = [random.whole(1, random.pick([5, 40, 260])), random.whole(1, 7), width];
-  const input = tf.input({ shape: shape.slice(1) });
+  const input = emb.input({ shape: shape.slice(1) });
   const x = random.chance(0.2) ? apply(tf.layers.masking({ maskValue: 0 }), input) : input;
   const flat = hidden(random, kind, x);
   const features = flat.shape.length === 2 ? flat : apply(tf.layers.flatten(), flat);

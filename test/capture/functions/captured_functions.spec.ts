@@ -9,6 +9,7 @@ import { describeSteps } from '../training.js';
 import { MODELS, MODELS_REFUSED } from './model_programs.js';
 import { ORIGINS, ORIGINS_REFUSED } from './origin_programs.js';
 import { Bench, CAPTURED, lookUp, REFUSED, square, type Program } from './user_programs.js';
+import { ours } from '../../tfjs/models/own_models.js';
 
 async function numbersOf(result: unknown): Promise<unknown> {
   if (result instanceof tf.Tensor)
@@ -186,7 +187,7 @@ describeSteps('Functions of users', () => {
   });
 
   it('record the ops of models that are captured themselves', async () => {
-    const model = tf.sequential({
+    const model = ours.sequential({
       layers: [tf.layers.dense({ units: 2, inputShape: [3], kernelInitializer: 'ones' })],
     });
     const x = tf.ones([4, 3]);

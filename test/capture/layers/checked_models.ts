@@ -81,7 +81,7 @@ export function itIsCapturedRight(checked: CheckedModel): void {
     expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
     await model.save(`file://${folder}`, { includeOptimizer: true });
     const losses = await takeSteps(model, checked, 7, 15);
-    const again = await tf.loadLayersModel(`file://${folder}/model.json`);
+    const again = await emb.loadLayersModel(`file://${folder}/model.json`);
     expect(await takeSteps(again, checked, 7, 15)).toEqual(losses);
     expect(emb.stepInfo(again)).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
     expect(valuesOf(again)).toEqual(valuesOf(model));

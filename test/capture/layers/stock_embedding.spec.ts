@@ -11,6 +11,7 @@ import { Random } from '../../helpers/random.js';
 import { itIsCapturedRight, type Batch, type BadInputs } from './checked_models.js';
 import { describeSteps, expectCaptured, expectRefused, trainTwins } from '../training.js';
 import { drawIds, numbersOf, twins } from '../twins.js';
+import { ours } from '../../tfjs/models/own_models.js';
 
 const [ROWS, LENGTH, BATCH] = [40, 6, 16];
 
@@ -18,7 +19,7 @@ type Args = Partial<Parameters<typeof tf.layers.embedding>[0]>;
 
 function textModel(args: Args, ...layers: tf.layers.Layer[]): tf.LayersModel {
   const table = tf.layers.embedding({ inputDim: ROWS, outputDim: 5, inputLength: LENGTH, ...args });
-  return tf.sequential({ layers: [table, ...layers, tf.layers.dense({ units: 1, activation: 'sigmoid' })] });
+  return ours.sequential({ layers: [table, ...layers, tf.layers.dense({ units: 1, activation: 'sigmoid' })] });
 }
 
 const pooled = (args: Args = {}): tf.LayersModel => textModel(args, tf.layers.globalAveragePooling1d({}));
@@ -48,7 +49,7 @@ describeSteps('Captured steps of the stock embedding', (allowTensors) => {
 
   describe('with a penalty on the table, beside a table of ours', () => {
     const build = (): tf.LayersModel => {
-      const ids = tf.input({ shape: [LENGTH], dtype: 'int32' });
+      const ids = emb.input({ shape: [LENGTH], dtype: 'int32' });
       const embeddingsRegularizer = tf.regularizers.l1l2({ l1: 0.001, l2: 0.01 });
       const stock = tf.layers.embedding({ inputDim: ROWS, outputDim: 4, embeddingsRegularizer });
       const flat = tf.layers.flatten().apply(stock.apply(ids)) as tf.SymbolicTensor;
@@ -114,7 +115,7 @@ describeSteps('Captured steps of the stock embedding', (allowTensors) => {
   it('take a table that is frozen, and one that two layers share', async () => {
     await expectCaptured(train(() => pooled({ trainable: false })));
     const shared = (): tf.LayersModel => {
-      const ids = [0, 1].map(() => tf.input({ shape: [LENGTH] }));
+      const ids = [0, 1].map(() => emb.input({ shape: [LENGTH] }));
       const table = tf.layers.embedding({ inputDim: ROWS, outputDim: 3 });
       const pool = (id: tf.SymbolicTensor): tf.SymbolicTensor =>
         tf.layers.globalAveragePooling1d({}).apply(table.apply(id)) as tf.SymbolicTensor;

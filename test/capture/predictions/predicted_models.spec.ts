@@ -205,7 +205,7 @@ describeSteps('Captured predictions of models', () => {
   it('give inputs that come out as they went in, in memory of their own', async () => {
     for (const shape of [[2], [2, 1]]) {
       const build = (): tf.LayersModel => {
-        const numbers = tf.input({ shape });
+        const numbers = emb.input({ shape });
         const layer = shape.length > 1 ? tf.layers.flatten() : tf.layers.activation({ activation: 'linear' });
         return tf.model({ inputs: numbers, outputs: layer.apply(numbers) as tf.SymbolicTensor });
       };
@@ -223,7 +223,7 @@ describeSteps('Captured predictions of models', () => {
 
   it('give integers that lay in the memory of an input, in memory of their own', async () => {
     const build = (): tf.LayersModel => {
-      const ids = tf.input({ shape: [2, 1], dtype: 'int32' });
+      const ids = emb.input({ shape: [2, 1], dtype: 'int32' });
       return tf.model({ inputs: ids, outputs: tf.layers.flatten().apply(ids) as tf.SymbolicTensor });
     };
     const ids: Options['ids'] = (random, batch) => tf.tidy(() => drawIds(random, batch, 2, ROWS).expandDims(2));

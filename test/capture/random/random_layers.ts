@@ -63,7 +63,7 @@ export const RANDOM: Readonly<Record<string, Layered>> = {
 
 /** A model of one such layer, behind a trained one and before another. */
 export function modelOf(layered: Layered): tf.LayersModel {
-  const input = tf.input({ shape: [STEPS, WIDTH] });
+  const input = emb.input({ shape: [STEPS, WIDTH] });
   const first = apply(tf.layers.dense({ units: WIDTH, activation: 'tanh' }), input);
   const found = layered(first);
   const flat = found.shape.length === 2 ? found : apply(tf.layers.flatten(), found);

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import type { OwnModel } from '../saved_model/exports.js';
 import { channelsFirst, ids, image, masked, merged, random, stacked, withStates } from '../saved_model/stock_model.js';
+import { adopting } from '../../../src/tfjs/models/own_models.js';
 
 const recurrentActivation = 'sigmoid' as const;
 const { layers } = tf;
@@ -21,7 +22,7 @@ const gru = (sum: tf.SymbolicTensor): tf.SymbolicTensor => {
   return layers.gru({ units: 2, recurrentActivation, name: 'reader' }).apply(sum) as tf.SymbolicTensor;
 };
 
-export const STOCK_SETTINGS_OF_KERAS: readonly (readonly [string, () => OwnModel])[] = [
+const STOCK: readonly (readonly [string, () => OwnModel])[] = [
   [
     'GRU, all states, backwards, without a bias',
     () =>
@@ -96,6 +97,8 @@ export const STOCK_SETTINGS_OF_KERAS: readonly (readonly [string, () => OwnModel
     () => joinedWords(false, (sum) => layers.flatten().apply(sum) as tf.SymbolicTensor),
   ],
 ];
+/** Treated as models of this package, whose masks and states are those of Keras. */
+export const STOCK_SETTINGS_OF_KERAS: typeof STOCK = STOCK.map(([title, make]) => [title, () => adopting(make)]);
 
 /** Features in records within records, with weights for each, and a table that two of them share. */
 function nestedFeatures(): OwnModel {

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
 import { expectNoLeakAsync } from '../../helpers/tensors.js';
+import { adopt } from '../../../src/tfjs/models/own_models.js';
 
 type Json = Record<string, unknown>;
 
@@ -136,7 +137,7 @@ describe('masks in models', () => {
 
   it('are joined where layers are merged: a step counts where all masks have it', async () => {
     await expectNoLeakAsync(async () => {
-      const add = tf.layers.add({ name: 'merged' });
+      const add = adopt(tf.layers.add({ name: 'merged' }));
       const [a, b] = [tf.tensor2d([[1, 1, 0]], [1, 3], 'bool'), tf.tensor2d([[1, 0, 1]], [1, 3], 'bool')];
       const of = (...masks: (tf.Tensor | null)[]): number[] | null => {
         const mask = tf.tidy(() =>

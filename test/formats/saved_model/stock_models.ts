@@ -16,6 +16,7 @@ import {
 } from './stock_model.js';
 import { NESTED_MASKS } from './nested_masks.js';
 import { STOCK_SETTINGS } from './stock_settings.js';
+import { adopting } from '../../../src/tfjs/models/own_models.js';
 
 const activations =
   'elu selu relu relu6 linear sigmoid hardSigmoid kerasHardSigmoid softplus softsign tanh softmax logSoftmax gelu gelu_new mish swish'.split(
@@ -291,6 +292,7 @@ const others: [string, Make][] = [
   ['models in models, shared layers', nested],
 ];
 
+/** Treated as models of this package, whose masks and states are those of Keras. */
 export const STOCK_MODELS: readonly (readonly [string, Make])[] = [
   ...activationModels,
   ...merges,
@@ -299,4 +301,4 @@ export const STOCK_MODELS: readonly (readonly [string, Make])[] = [
   ...others,
   ...STOCK_SETTINGS,
   ...NESTED_MASKS,
-];
+].map(([title, make]) => [title, () => adopting(make)]);

@@ -1,6 +1,7 @@
 /** Ragged rows as padding: absent in every layer of ours, refused by stock ones. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
+import { adopt } from '../../../src/tfjs/models/own_models.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { expectError } from '../../helpers/errors.js';
 
@@ -147,8 +148,10 @@ describeForBackends('padding', ({ backend }) => {
   it(
     'is refused by a stock embedding, with what to write',
     inTidy(() => {
-      const stock = tf.layers.embedding({ inputDim: 6, outputDim: 2 });
-      const model = tf.sequential({ layers: [tf.layers.embedding({ inputDim: 6, outputDim: 2, inputLength: 3 })] });
+      const stock = adopt(tf.layers.embedding({ inputDim: 6, outputDim: 2 }));
+      const model = adopt(
+        tf.sequential({ layers: [tf.layers.embedding({ inputDim: 6, outputDim: 2, inputLength: 3 })] }),
+      );
       expectError(
         () => stock.apply(ragged().toPadded()),
         'ValueError',

@@ -1,6 +1,7 @@
 /** Stock layers that a saved model gives back as they were. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
+import { ours } from '../models/own_models.js';
 
 const IMAGE = [5, 5, 2];
 
@@ -34,7 +35,7 @@ describe('configs of stock layers', () => {
   for (const [what, make] of LAYERS) {
     it(`hold ${what}`, async () => {
       const tensors = tf.memory().numTensors;
-      const model = tf.sequential({ layers: [make()] });
+      const model = ours.sequential({ layers: [make()] });
       const held: { artifacts?: tf.io.ModelArtifacts } = {};
       await model.save(
         tf.io.withSaveHandler(async (artifacts) => {
@@ -42,7 +43,7 @@ describe('configs of stock layers', () => {
           return { modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } };
         }),
       );
-      const loaded = await tf.loadLayersModel(tf.io.fromMemory(held.artifacts!));
+      const loaded = await emb.loadLayersModel(tf.io.fromMemory(held.artifacts!));
       expect(loaded.layers[0]!.getConfig()).toEqual(model.layers[0]!.getConfig());
       const x = tf.randomUniform([2, ...IMAGE], -4, 4, 'float32', 3);
       const [mine, theirs] = [model, loaded].map((each) => each.predict(x) as tf.Tensor);

@@ -1,6 +1,7 @@
 /** Masks that go into models within a model and out of them, as if their layers were its own. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
+import { adopt } from '../../../src/tfjs/models/own_models.js';
 import { expectNoLeakAsync } from '../../helpers/tensors.js';
 
 type Symbolic = tf.SymbolicTensor;
@@ -115,7 +116,7 @@ describe('masks of layers that merge tensors', () => {
 
   /** Words of which 0 is none, and features that a layer makes of numbers, joined and read by an LSTM. */
   function model(join: tf.layers.Layer): tf.LayersModel {
-    const words = tf.input({ shape: [4], dtype: 'int32' });
+    const words = emb.input({ shape: [4], dtype: 'int32' });
     const features = tf.input({ shape: [4, 2] });
     const rows = tf.layers.embedding({ inputDim: 6, outputDim: 2, maskZero: true }).apply(words) as Symbolic;
     const made = tf.layers.dense({ units: 2 }).apply(features) as Symbolic;
@@ -145,8 +146,8 @@ describe('masks of layers that merge tensors', () => {
     tf.tidy(() => {
       const [x, m] = [tf.ones([2, 2]), tf.tensor1d([1, 0], 'bool')];
       for (const [layer, what] of [
-        [tf.layers.add(), ''],
-        [tf.layers.concatenate(), ' for Concatenate'],
+        [adopt(tf.layers.add()), ''],
+        [adopt(tf.layers.concatenate()), ' for Concatenate'],
       ] as const) {
         expect(layer.computeMask([x, x], undefined)).toBeNull();
         expect(layer.computeMask([x, x], [null, null] as never)).toBeNull();
@@ -162,7 +163,7 @@ describe('masks of layers that merge tensors', () => {
     tf.tidy(() => {
       const x = tf.ones([2, 2]);
       const masks = [tf.tensor1d([1, 1], 'bool'), null, tf.tensor1d([0, 1], 'bool')] as tf.Tensor[];
-      const found = tf.layers.add().computeMask([x, x, x], masks) as tf.Tensor;
+      const found = adopt(tf.layers.add()).computeMask([x, x, x], masks) as tf.Tensor;
       expect(found.shape).toEqual([2]);
       expect(Array.from(found.dataSync())).toEqual([0, 1]);
     });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
+import { ours } from '../models/own_models.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
@@ -35,7 +36,7 @@ const FORMS: Record<string, (form: Form) => tf.LayersModel> = {
     const batchInputShape = form === 'vector' ? [null] : [null, 1];
     const layers = [tf.layers.embedding({ inputDim: 10, outputDim: 3, batchInputShape })] as tf.layers.Layer[];
     if (form === 'column') layers.push(tf.layers.flatten());
-    return tf.sequential({ layers: [...layers, tf.layers.dense({ units: 1 })] });
+    return ours.sequential({ layers: [...layers, tf.layers.dense({ units: 1 })] });
   },
 };
 

@@ -1,13 +1,14 @@
 /** Losses and metrics of this package by name in `compile`, beside those of tfjs. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { ours } from '../models/own_models.js';
 
 function dense(units = 2, name?: string): tf.layers.Layer {
   return tf.layers.dense({ units, kernelInitializer: 'ones', ...(name === undefined ? {} : { name }) });
 }
 
 function modelOf(outputs = 1): tf.LayersModel {
-  const input = tf.input({ shape: [3] });
+  const input = emb.input({ shape: [3] });
   const made = Array.from({ length: outputs }, (_, i) => dense(2, `out${i}_${outputs}`).apply(input));
   return tf.model({ inputs: input, outputs: made as tf.SymbolicTensor[] });
 }
@@ -32,7 +33,7 @@ describe('Names of losses in compile', () => {
   });
 
   it('are known in models within sequential ones', () => {
-    const model = tf.sequential({ layers: [tf.layers.dense({ units: 2, inputShape: [3] })] });
+    const model = ours.sequential({ layers: [tf.layers.dense({ units: 2, inputShape: [3] })] });
     model.compile({ optimizer: 'sgd', loss: 'pairwiseLogistic' });
     expect(compiled(model).loss).toBe('pairwiseLogistic');
     model.dispose();
@@ -57,7 +58,7 @@ describe('Names of losses in compile', () => {
         return Promise.resolve({ modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } });
       };
       await model.save(tf.io.withSaveHandler(keep), { includeOptimizer: true });
-      const again = await tf.loadLayersModel(tf.io.fromMemory(saved!));
+      const again = await emb.loadLayersModel(tf.io.fromMemory(saved!));
       expect(compiled(again).lossFunctions[0]!.name).withContext(loss).toBe(loss);
       expect(again.metricsNames).toEqual(['loss', 'recallAt20', 'mrrAt3', 'auc']);
       for (const each of [model, again]) each.dispose();

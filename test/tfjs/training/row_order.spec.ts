@@ -1,7 +1,7 @@
 /** Loops of `fit` over batches by their rows, beside those of tfjs. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { RowOrder } from '../../../src/tfjs/training/model_steps.js';
+import { RowOrder } from '../../../src/tfjs/training/row_order.js';
 import { gathered } from '../../../src/capture/gathered_rows.js';
 import { describeEmulator, emulator } from '../../backends/emulator/describe_emulator.js';
 import { describeForBackends } from '../../helpers/backends.js';
@@ -114,7 +114,10 @@ describeForBackends(
     it('gives each row once an epoch, batch by batch', () => {
       const order = new RowOrder(7, 3, false);
       expect([order.batches, order.sizeOf(0), order.sizeOf(2)]).toEqual([3, 3, 1]);
-      const taken = Array.from({ length: 4 }, () => tf.tidy(() => [...order.next().dataSync()]));
+      const taken = Array.from({ length: 4 }, (_, i) => {
+        if (i % 3 === 0) order.beginEpoch();
+        return tf.tidy(() => [...order.next().dataSync()]);
+      });
       expect(taken).toEqual([[0, 1, 2], [3, 4, 5], [6], [0, 1, 2]]);
     });
 
@@ -126,9 +129,10 @@ describeForBackends(
         return [...list];
       });
       const order = new RowOrder(11, 4, true);
-      const own = await epochs(() =>
-        Array.from({ length: 3 }, () => tf.tidy(() => [...order.next().dataSync()])).flat(),
-      );
+      const own = await epochs(() => {
+        order.beginEpoch();
+        return Array.from({ length: 3 }, () => tf.tidy(() => [...order.next().dataSync()])).flat();
+      });
       expect(own).toEqual(stock);
       expect(stock[0]).not.toEqual(stock[1]!);
     });

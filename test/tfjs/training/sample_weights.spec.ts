@@ -1,6 +1,6 @@
 /** Weights of rows in the loss of an evaluation, where the loss has a value for each step of a row. */
 import * as tf from '@tensorflow/tfjs';
-import 'tfjs-embeddings/node';
+import * as emb from 'tfjs-embeddings/node';
 import { weighBatch, type EagerStep } from '../../../src/tfjs/training/sample_weights.js';
 
 interface Tested {
@@ -21,7 +21,7 @@ describe('weights of the rows of a batch', () => {
     ],
   ] as const) {
     it(`multiply the mean of a row: ${title}`, async () => {
-      const input = tf.input({ shape: shape.slice(1) });
+      const input = emb.input({ shape: shape.slice(1) });
       const output = tf.layers.activation({ activation: 'linear' }).apply(input) as tf.SymbolicTensor;
       const model = tf.model({ inputs: input, outputs: output });
       model.compile({ optimizer: 'sgd', loss: 'meanSquaredError' });

@@ -34,8 +34,7 @@ export default {
     await fit(sequential);
     return made === 2;
   },
-  'training/model_steps, rows': async () => (await slicesOfNumbers()).length > 0,
-  'training/model_steps, numbers': async () => (await slicesOfNumbers()).length === ROWS / 4,
+  'training/fit_loop, rows': async () => (await slicesOfNumbers()).length === ROWS / 4,
   'training/ragged_values': () => {
     const model = compiled();
     return throwsIn(() => model.predict({ values: tf.ones([4]), rowSplits: tf.tensor1d([0, 1, 4], 'int32') }));
@@ -63,7 +62,7 @@ export default {
     const kernels = await kernelsOf(() => fit(compiled()));
     return kernels.some(({ name, inputShapes }) => name === 'Multiply' && inputShapes.flat().length === 0);
   },
-  'training/failed_fits': () =>
+  'training/fit_loop': () =>
     leftBy(async () => {
       const [x, y] = data();
       const model = compiled({
