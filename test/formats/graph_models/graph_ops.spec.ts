@@ -4,6 +4,7 @@ import { OPERATIONS } from '../../../src/formats/graph_models/operations.js';
 import { runOperation } from '../../../src/formats/graph_models/run_operation.js';
 import * as emb from '../../../src/node.js';
 import { describeForBackends } from '../../helpers/backends.js';
+import { expectBlame } from './blame.js';
 import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
 import { goldenOps, type GoldenOp, type GoldenTensor } from './golden_ops.js';
 import { runInGraph, tensorOf } from './one_op_graph.js';
@@ -53,6 +54,7 @@ describeForBackends(
           expect(thrown?.name)
             .withContext(String(thrown?.message))
             .toBe(outputs === undefined ? 'ValueError' : undefined!);
+          if (outputs === undefined) expectBlame(thrown, [signature], [golden.attributes]);
           (outputs ?? []).forEach((expected, i) => expectTensor(results[i]!, expected, `output ${i}`));
           tf.dispose(results);
         });

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
 import { GRAPH_OPS } from '../../../src/formats/graph_models/graph_ops.js';
 import { describeForBackends } from '../../helpers/backends.js';
+import { expectBlame } from './blame.js';
 import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
 import { runProgram, statefulGoldens, type Outcome } from './stateful_programs.js';
 
@@ -65,6 +66,11 @@ describeForBackends(
           }
           const expected = TYPE_ERRORS.includes(program.name) ? 'TypeError' : CLASSES[program.error ?? ''];
           expect(thrown?.name).withContext(String(thrown?.message)).toBe(expected!);
+          if (thrown !== null) {
+            const ops = program.steps.map(({ op }) => signatures.find(({ name }) => name === op)!);
+            const attributes = program.steps.map((step) => step.attributes);
+            expectBlame(thrown, ops, attributes);
+          }
           expectOutcomes(outcomes);
           tf.dispose(outcomes.map(({ actual }) => actual));
           const left = tensorsOfScope();

@@ -17,7 +17,8 @@ export function raggedFillEmptyRows(
   const rows = integer(nrows, 'nrows');
   if (rows < 0) throw new ValueError('nrows', 'a number of at least 0', rows);
   const indices = { ...rowIds, shape: [rowIds.shape[0]!, 1] };
-  const [places, ...rest] = sparseFillEmptyRows(indices, values, { ...nrows, shape: [1] }, defaultValue);
+  const names = ['value_rowids', 'values', 'nrows'] as const;
+  const [places, ...rest] = sparseFillEmptyRows(indices, values, { ...nrows, shape: [1] }, defaultValue, names);
   // TensorFlow leaves the second axis where there are no rows.
   const shape = rows === 0 ? [0, 1] : [places!.shape[0]!];
   return [{ ...places!, shape }, ...rest];

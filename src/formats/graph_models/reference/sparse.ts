@@ -12,8 +12,14 @@ import {
   type HostArray,
 } from '../host_array.js';
 
+/** What an op calls its indices, values and dense shape. */
+type Names = readonly [indices: string, values: string, shape: string];
+
+const PLAIN: Names = ['indices', 'values', 'shape'];
+
 /** A sparse tensor, checked. */
 interface Sparse {
+  readonly names: Names;
   readonly places: Int32Array;
   readonly values: HostArray;
   readonly shape: Int32Array;
@@ -21,18 +27,18 @@ interface Sparse {
   readonly rank: number;
 }
 
-function readSparse(indices: HostArray, values: HostArray, shape: HostArray, at = ''): Sparse {
-  checkRank(indices, 2, `indices${at}`);
-  checkRank(values, 1, `values${at}`);
-  checkRank(shape, 1, `shape${at}`);
+function readSparse(indices: HostArray, values: HostArray, shape: HostArray, names = PLAIN): Sparse {
+  checkRank(indices, 2, names[0]);
+  checkRank(values, 1, names[1]);
+  checkRank(shape, 1, names[2]);
   const [count, rank] = indices.shape as [number, number];
   if (values.shape[0] !== count) {
-    throw new ValueError(`values${at}`, `${count} values, one per index`, described(`${values.shape[0]}`));
+    throw new ValueError(names[1], `${count} values, one per index`, described(`${values.shape[0]}`));
   }
   if (shape.shape[0] !== rank) {
-    throw new ValueError(`shape${at}`, `${rank} sizes, one per axis of the indices`, described(`${shape.shape[0]}`));
+    throw new ValueError(names[2], `${rank} sizes, one per axis of the indices`, described(`${shape.shape[0]}`));
   }
-  return { places: integers(indices, 'indices'), values, shape: integers(shape, 'shape'), count, rank };
+  return { names, places: integers(indices, names[0]), values, shape: integers(shape, names[2]), count, rank };
 }
 
 /** Values of `array` in another order. */
@@ -57,20 +63,25 @@ function compare(places: Int32Array, rank: number, a: number, b: number): number
 }
 
 /** In row-major order; equal coordinates stay in their order. */
-export function sparseReorder(indices: HostArray, values: HostArray, shape: HostArray): HostArray[] {
-  const sparse = readSparse(indices, values, shape);
+export function sparseReorder(
+  indices: HostArray,
+  values: HostArray,
+  shape: HostArray,
+  names: Names = ['input_indices', 'input_values', 'input_shape'],
+): HostArray[] {
+  const sparse = readSparse(indices, values, shape, names);
   checkInside(sparse);
   const order = Array.from({ length: sparse.count }, (_, i) => i);
   order.sort((a, b) => compare(sparse.places, sparse.rank, a, b));
   return [placesOf(sparse, order), reordered(values, order)];
 }
 
-function checkInside({ places, shape, rank }: Sparse): void {
+function checkInside({ names, places, shape, rank }: Sparse): void {
   places.forEach((place, i) => {
     const size = shape[i % rank]!;
     if (place >= 0 && place < size) return;
     const received = described(`${place} in axis ${i % rank} of index ${Math.floor(i / rank)}`);
-    throw new ValueError('indices', `coordinates below ${size}`, received);
+    throw new ValueError(names[0], `coordinates below ${size}`, received);
   });
 }
 
@@ -81,7 +92,9 @@ export function sparseConcat(
   shapes: readonly HostArray[],
   concatDim: number,
 ): HostArray[] {
-  const parts = indices.map((list, i) => readSparse(list, values[i]!, shapes[i]!, `[${i}]`));
+  const parts = indices.map((list, i) =>
+    readSparse(list, values[i]!, shapes[i]!, [`indices[${i}]`, `values[${i}]`, `shapes[${i}]`]),
+  );
   const { rank } = parts[0]!;
   const axis = concatDim < 0 ? concatDim + rank : concatDim;
   if (axis < 0 || axis >= rank) throw new ValueError('concat_dim', `an axis in [${-rank}, ${rank})`, concatDim);
@@ -104,7 +117,8 @@ export function sparseConcat(
   const all = int32Array([at, rank], places, 'output_indices');
   const size = int32Vector(shape, 'output_shape');
   // Along the first axis the order is kept; along another one rows of all parts mix.
-  const [ordered, sorted] = axis === 0 ? [all, joined] : (sparseReorder(all, joined, size) as [HostArray, HostArray]);
+  const [ordered, sorted] =
+    axis === 0 ? [all, joined] : (sparseReorder(all, joined, size, PLAIN) as [HostArray, HostArray]);
   return [ordered, sorted, size];
 }
 
@@ -185,8 +199,9 @@ export function sparseFillEmptyRows(
   values: HostArray,
   denseShape: HostArray,
   defaultValue: HostArray,
+  names: Names = ['indices', 'values', 'dense_shape'],
 ): HostArray[] {
-  const sparse = readSparse(indices, values, denseShape);
+  const sparse = readSparse(indices, values, denseShape, names);
   const { places, rank, count, shape } = sparse;
   if (defaultValue.shape.length !== 0) {
     throw new ValueError('default_value', 'a scalar', described(`shape [${defaultValue.shape.join(', ')}]`));
@@ -197,7 +212,7 @@ export function sparseFillEmptyRows(
   for (let i = 0; i < count; i++) {
     const row = places[i * rank]!;
     if (row < 0 || row >= rows) {
-      throw new ValueError('indices', `rows in [0, ${rows})`, described(`${row} at index ${i}`));
+      throw new ValueError(names[0], `rows in [0, ${rows})`, described(`${row} at index ${i}`));
     }
     starts[row + 1]!++;
   }
@@ -267,7 +282,8 @@ export function sparseToDense(
   if (defaultValue.shape.length !== 0) {
     throw new ValueError('default_value', 'a scalar', described(`shape [${defaultValue.shape.join(', ')}]`));
   }
-  const sparse = { places, shape: Int32Array.from(shape), rank, count, values };
+  const names: Names = ['sparse_indices', 'sparse_values', 'output_shape'];
+  const sparse = { names, places, shape: Int32Array.from(shape), rank, count, values };
   if (rank > 0) checkInside(sparse);
   if (validate) checkAscending(sparse);
   const result = hostArray(values.dtype, shape);
