@@ -11,7 +11,17 @@
 import ts from 'typescript';
 
 const ERRORS = /(Error|Fault)$/;
-const SPEAKERS = new Set(['described', 'warn', 'warnOnce', 'reading', 'refuse', 'fail', 'refuseRecording']);
+const SPEAKERS = new Set([
+  'described',
+  'broken',
+  'damaged',
+  'warn',
+  'warnOnce',
+  'reading',
+  'refuse',
+  'fail',
+  'refuseRecording',
+]);
 const CONSTANTS = /^([A-Z][A-Z_0-9]*|expected|note|message|refuse|most|known)$/;
 const JOINING = new Set([ts.SyntaxKind.PlusToken, ts.SyntaxKind.QuestionQuestionToken]);
 
