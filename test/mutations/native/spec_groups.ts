@@ -34,6 +34,13 @@ const CODECS = ['backends/agreement', 'backends/rounding', 'codecs/', 'backends/
 const STEP = ['capture/overrides/', 'backends/tensorflow/step_kernels', 'backends/native/plain_steps'];
 const CAPTURED = ['capture/runs', 'capture/layers/', 'capture/'];
 const WASM = ['backends/wasm/'];
+const COLUMNS = ['preprocessing/columns/', 'preprocessing/', 'data/'];
+const SERVERS = ['sessions', 'lost_answers', 'arguments'].map(native);
+const SERVER_TABLES = [
+  'backends/tensorflow/server_tables',
+  'backends/tensorflow/tensorflow_tables',
+  'backends/cluster/',
+];
 
 function native(name: string): string {
   return `backends/native/${name}`;
@@ -43,6 +50,11 @@ function native(name: string): string {
 const GROUPS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^hosts\/wasm\/|threads_wasm/, WASM],
   [/csr/, [...CSR, native('arguments')]],
+  [/columns/, [...COLUMNS, native('arguments')]],
+  [/ranking/, ['ranking/', native('arguments')]],
+  [/checksum/, ['io/checksums/', 'io/', native('arguments')]],
+  [/^kernels\/fill/, ['backends/fill', 'tables/', native('arguments')]],
+  [/sessions\/|\/servers\.|server_(info|saves|tables)|tensorflow\/tables\//, [...SERVERS, ...SERVER_TABLES]],
   [/^kernels\/many_tables|^hosts\/node\/many/, [...MANY, ...NATIVE, 'backends/tensorflow/kernels', ...STEP]],
   [/^kernels\/codecs\//, [...CODECS, ...NATIVE, ...TENSORFLOW]],
   [/shared_tensors/, [...SHARED_TENSORS, ...TENSORFLOW, ...NATIVE]],
