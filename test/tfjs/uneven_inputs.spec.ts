@@ -94,4 +94,15 @@ describe('inputs of uneven rows', () => {
       tf.dispose([bad, good, floats]);
     }),
   );
+
+  it('leave the methods of models to others, who may replace them too', () => {
+    const models = tf.LayersModel.prototype as unknown as Record<string, unknown>;
+    const names = ['predictLoop', 'testLoop', 'fitLoop', 'fitDataset', 'standardizeUserDataXY', 'execute'];
+    for (const name of [...names, 'makeTrainFunction', 'makeTestFunction']) {
+      const method = models[name];
+      models[name] = null;
+      expect(models[name]).withContext(name).toBeNull();
+      models[name] = method;
+    }
+  });
 });
