@@ -1,4 +1,6 @@
 /** What objects a step may reach, and which of their changes are told. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
 import { Reach } from '../../../src/capture/known/reach.js';
 
 function reach(value: unknown): Reach {
@@ -88,5 +90,21 @@ describe('Reach', () => {
     expect(unknown).toBeNull();
     value.number = 2;
     expect(watched.changed()).toBe('the number of it');
+  });
+
+  it('takes methods of tfjs as fields, but for those that a layer is called by', () => {
+    const { calculateLosses: known } = tf.layers.Layer.prototype as unknown as Record<string, unknown>;
+    expect(reach({ other: known }).unknown).toBeNull();
+    for (const name of ['call', 'apply', 'computeMask', 'calculateLosses'])
+      expect(reach({ [name]: known }).unknown).toBe(`it has a function ${name} of its own`);
+  });
+
+  it('says which layers compute in JavaScript, and which are of other classes', () => {
+    const words = emb.layers.integerLookup({ maxTokens: 5, name: 'words' });
+    expect(reach(words).unknown).toMatch(/^layer words \(\w+\) reads its input in JavaScript$/);
+    class Other extends tf.layers.Layer {}
+    expect(reach(new Other({ name: 'other' })).unknown).toBe(
+      'layer other is of the class Other, which is not one of tfjs or of this package',
+    );
   });
 });

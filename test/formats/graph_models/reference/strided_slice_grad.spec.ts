@@ -30,6 +30,14 @@ describe('stridedSliceGrad', () => {
     expect(wrong).toThrowError(/expected the gradient of a slice of shape \[2, 3\]/);
   });
 
+  it('wants places that are there where an axis is taken away', () => {
+    const row = hostArray('float32', [5]);
+    const taken = (at: number): HostArray =>
+      stridedSliceGrad(vector(4, 5), vector(at), vector(at + 1), vector(1), row, { ...MASKS, shrink: 1 });
+    for (const at of [0, 3, -1, -4]) expect(taken(at).shape).toEqual([4, 5]);
+    for (const at of [4, -5]) expectError(() => taken(at), 'ValueError', 'begin', String(at));
+  });
+
   /** The nonzero places of the gradient, as [row, column, value]. */
   const places = ({ values }: HostArray): number[][] =>
     Array.from(values as Float32Array, (value, i) => [Math.floor(i / 5), i % 5, value]).filter(

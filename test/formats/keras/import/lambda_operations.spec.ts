@@ -62,6 +62,39 @@ describe('functions of TensorFlow in models of Keras 2', () => {
     );
   });
 
+  it('are the operations of Keras 3 that compute the same', () => {
+    const known: Readonly<Record<string, string>> = {
+      ...{ '__operators__.add': 'Add', '__operators__.getitem': 'GetItem', 'math.truediv': 'TrueDivide' },
+      ...{ 'math.divide': 'TrueDivide', 'math.floordiv': 'FloorDivide', 'compat.v1.floor_div': 'FloorDivide' },
+      ...{
+        'math.floormod': 'Mod',
+        'math.pow': 'Power',
+        'math.l2_normalize': 'Normalize',
+        'linalg.l2_normalize': 'Normalize',
+      },
+      ...{ clip_by_value: 'Clip', concat: 'Concatenate', 'compat.v1.gather': 'Take', gather: 'Take', identity: 'Copy' },
+      ...{ reverse: 'Flip', 'math.reduce_variance': 'Var' },
+    };
+    const math =
+      'add subtract multiply maximum minimum equal not_equal greater greater_equal less less_equal negative abs';
+    const more =
+      'logical_and logical_or logical_not sign square sqrt rsqrt reciprocal exp log log1p sin cos tanh sigmoid';
+    const reduced = 'sum mean max min prod std any all logsumexp'.split(' ').map((name) => `math.reduce_${name}`);
+    const plain = [
+      ...`${math} ${more} softplus erf floor ceil cumsum`.split(' ').map((name) => `math.${name}`),
+      ...'relu relu6 elu selu gelu softmax log_softmax'.split(' ').map((name) => `nn.${name}`),
+      ...'cast expand_dims one_hot ones_like repeat reshape squeeze stack stop_gradient tanh tile transpose where'.split(
+        ' ',
+      ),
+      ...['zeros_like', 'linalg.matmul', 'compat.v1.squeeze', 'compat.v1.transpose', ...reduced],
+    ];
+    const camel = (name: string): string => name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+    for (const name of [...Object.keys(known), ...plain]) {
+      const expected = known[name] ?? camel(name.replace(/^.*\./, '').replace(/^reduce_/, ''));
+      expect(translated(name).layer.className).withContext(name).toBe(expected);
+    }
+  });
+
   it('tell which matrices are transposed before they are multiplied', () => {
     const turned = (kwargs: object): unknown => translated('linalg.matmul', { b: 'y', ...kwargs }).turned;
     expect(turned({})).toEqual([]);
