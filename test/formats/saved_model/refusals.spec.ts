@@ -68,6 +68,23 @@ describe('savedModel.export refuses', () => {
     tf.dispose(states);
   });
 
+  it('operations and attention that it does not write, by what they want', async () => {
+    const operation = (args: emb.OperationArgs): tf.layers.Layer => emb.layers.operation({ name: 'here', ...args });
+    for (const [args, received] of [
+      [{ operation: 'GetItem', operands: [{ tensor: 0 }, [{}, { step: 2 }]] }, 'slices have steps'],
+      [{ operation: 'GetItem', operands: [{ tensor: 0 }, [{}, { step: -1 }]] }, 'slices have steps'],
+      [{ operation: 'Cumsum' }, 'sums up along no axis'],
+      [{ operation: 'Softmax', settings: { axis: 1 } }, 'axis is not the last one'],
+      [{ operation: 'Softmax', settings: { axis: [1, 2] } }, 'axis is not the last one'],
+      [{ operation: 'Flip' }, 'operation Flip is not written as ops yet'],
+    ] as const)
+      await refused(stacked([3, 4], operation(args as emb.OperationArgs)), new RegExp(`layer here .*${received}`));
+    const heads = emb.layers.multiHeadAttention({ numHeads: 1, keyDim: 2, attentionAxes: [1, 2], name: 'here' });
+    const input = tf.input({ shape: [3, 4, 2] });
+    const outputs = heads.apply([input, input]) as tf.SymbolicTensor;
+    await refused(tf.model({ inputs: input, outputs }), /layer here .*attention goes over several axes/);
+  });
+
   it('layers that draw at random in predict too', async () => {
     const layer = tf.layers.randomWidth({ factor: 0.5, name: 'wider' } as never) as tf.layers.Layer;
     const input = tf.input({ shape: [4, 4, 1] });
