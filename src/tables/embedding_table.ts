@@ -35,7 +35,7 @@ import {
   formInitializer,
   noteTable,
   readStorage,
-  storageField,
+  storageFields,
   weightForm,
   withMoreRows,
   type WeightForm,
@@ -454,8 +454,7 @@ export class EmbeddingTable {
       embeddingsConstraint: serializeRegistered(this.constraint),
       optimizer: serializeRegistered(this.optimizer),
       // Configs of float32 tables stay readable for those who know no other.
-      ...storageField(this.storage),
-      ...(this.rowCodec.training === 'rounded' && this.seed !== null ? { seed: this.seed } : {}),
+      ...storageFields(this.storage, this.seed),
     };
   }
 }

@@ -8,7 +8,7 @@ import { perProcess } from '../base/per_process.js';
 import { convertWrites } from '../tfjs/layer_weights.js';
 import type { FillRows, Initializer, RowsInitializer } from './initializers.js';
 import type { Storage } from '../codecs/codec.js';
-import { STORAGES } from '../codecs/codecs.js';
+import { codecOf, STORAGES } from '../codecs/codecs.js';
 
 /** A table that a conversion made. */
 export interface ConvertedTable {
@@ -51,9 +51,11 @@ export function asFloat32<T>(write: () => T): T {
   }
 }
 
-/** The field of a config that says how rows are kept, where that is not as float32. */
-export function storageField(storage: Storage): { storage?: Storage } {
-  return storage === 'float32' || configs().areFloats ? {} : { storage };
+/** The fields of a config that say how rows are kept and by which seed they are rounded, where they are not float32. */
+export function storageFields(storage: Storage, seed: number | null = null): { storage?: Storage; seed?: number } {
+  const codec = codecOf(storage);
+  if (codec.isPlain || configs().areFloats) return {};
+  return { storage, ...(codec.training === 'rounded' && seed !== null ? { seed } : {}) };
 }
 
 /** Tells of a table that is made now. */

@@ -9,7 +9,7 @@ import { isRecord, readOptions } from '../base/options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import type { Combiner } from '../base/types.js';
 import type { Storage } from '../codecs/codec.js';
-import { readStorage, storageField } from './storage.js';
+import { readStorage, storageFields } from './storage.js';
 import { readInitializerOf, type Initializer, type InitializerInput } from './initializers.js';
 import { checkDimension, checkObject } from '../base/layer_arguments.js';
 import { readNamedOptimizer, type OptimizerInput } from './named_optimizer.js';
@@ -156,7 +156,7 @@ export class TableConfig<C extends Combiner | null = Combiner> implements TableF
       combiner: this.combiner,
       // tfjs rewrites other texts in the config of a layer.
       placement: { name: this.placement },
-      ...storageField(this.storage),
+      ...storageFields(this.storage),
       maxIdsPerPartition: this.maxIdsPerPartition,
       maxUniqueIdsPerPartition: this.maxUniqueIdsPerPartition,
     };
