@@ -73,7 +73,7 @@ export function buildKerasModel(
     const built = adopting(() => buildModel(topology.root, building));
     mendModel(built.model, topology.version);
     if (weights !== null) loadWeights(built, weights, strict);
-    const model = disposeAll(takeInputsByName(built.model, built.inputKeys), building.made);
+    const model = disposeAll(takeInputsByName(built.model, built.inputKeys, built.outputKeys), building.made);
     maskLosses(model);
     return built.strings === undefined ? model : attach(model, new Pipeline({ columns: built.strings.columns }));
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Convolutions that TensorFlow.js lacks: causal, in groups, of one axis by channel, and with gradients where they are dilated. */
 import * as tf from '@tensorflow/tfjs';
+import { isTapeOn } from '../../tfjs/lazy_gradient.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
 import {
   isChannelsFirst,
@@ -11,14 +12,14 @@ import {
   type LayerKind,
 } from './keras_layer.js';
 
-interface Window {
+export interface Window {
   readonly sizes: readonly number[];
   readonly strides: readonly number[];
   readonly dilations: readonly number[];
   readonly padding: string;
 }
 
-const windowOf = (fields: Fields, axes: number): Window => ({
+export const windowOf = (fields: Fields, axes: number): Window => ({
   sizes: sizesOf(fields['kernelSize'], axes),
   strides: sizesOf(fields['strides'], axes),
   dilations: sizesOf(fields['dilationRate'], axes),
@@ -44,11 +45,11 @@ function sizeAfter(window: Window, axis: number, size: number | null): number | 
   return Math.floor((size + before + after - reachOf(window, axis)) / window.strides[axis]!) + 1;
 }
 
-const padded = (x: tf.Tensor, window: Window): tf.Tensor => {
+export const padded = (x: tf.Tensor, window: Window, value = 0): tf.Tensor => {
   const pads = x.shape.map((size, i): [number, number] =>
     i === 0 || i === x.rank - 1 ? [0, 0] : padsOf(window, i - 1, size),
   );
-  return pads.every(([a, b]) => a + b === 0) ? x : tf.pad(x, pads);
+  return pads.every(([a, b]) => a + b === 0) ? x : tf.pad(x, pads, value);
 };
 
 /** The places of a window, first axis first. */
@@ -59,9 +60,32 @@ function placesIn(sizes: readonly number[]): number[][] {
   );
 }
 
+/** Every so many places along the axes of space, from the first one on. */
+function stepped(x: tf.Tensor, strides: readonly number[], sizes: readonly number[]): tf.Tensor {
+  return strides.reduce((y, stride, i) => {
+    if (stride === 1) return y;
+    const [axis, size] = [i + 1, sizes[i]!];
+    const missing = y.shape.map((each, j): [number, number] => [0, j === axis ? size * stride - each : 0]);
+    const parts = y.shape.flatMap((each, j) => (j === axis ? [size, stride] : [each]));
+    const begin = parts.map(() => 0);
+    const taken = parts.map((each, j) => (j === axis + 1 ? 1 : each));
+    return tf.slice(tf.pad(y, missing).reshape(parts), begin, taken).squeeze([axis + 1]);
+  }, x);
+}
+
+/** What lies under each place of a window, as it moves over an input that is padded already. */
+export function partsOf(x: tf.Tensor, window: Window): tf.Tensor[] {
+  const sizes = window.sizes.map((_, i) => Math.floor((x.shape[i + 1]! - reachOf(window, i)) / window.strides[i]!) + 1);
+  const spans = sizes.map((size, i) => (size - 1) * window.strides[i]! + 1);
+  return placesIn(window.sizes).map((place) => {
+    const from = [0, ...place.map((each, axis) => each * window.dilations[axis]!), 0];
+    return stepped(tf.slice(x, from, [x.shape[0]!, ...spans, x.shape.at(-1)!]), window.strides, sizes);
+  });
+}
+
 /**
- * The sum over the places of a window of what each gives: x is padded already, and its steps are 1. Gradients of slices and
- * products are there for any window, where those of tfjs's convolutions are for windows without gaps.
+ * The sum over the places of a window of what each gives; x is padded already. Gradients of slices and products are there
+ * for any window and on every backend, where those of tfjs's convolutions are for windows without gaps.
  */
 function byPlaces(
   x: tf.Tensor,
@@ -69,20 +93,14 @@ function byPlaces(
   kernel: tf.Tensor,
   at: (part: tf.Tensor, kernel: tf.Tensor) => tf.Tensor,
 ): tf.Tensor {
-  const axes = window.sizes.length;
-  const sizes = window.sizes.map((_, axis) => x.shape[axis + 1]! - reachOf(window, axis) + 1);
-  const places = placesIn(window.sizes);
-  const rest = kernel.shape.slice(axes);
-  const kernels = kernel.reshape([places.length, -1]);
-  const parts = places.map((place, i) => {
-    const from = [0, ...place.map((each, axis) => each * window.dilations[axis]!), 0];
-    return at(
-      tf.slice(x, from, [x.shape[0]!, ...sizes, x.shape.at(-1)!]),
-      tf.slice(kernels, [i, 0], [1, -1]).reshape(rest),
-    );
-  });
-  return tf.addN(parts);
+  const rest = kernel.shape.slice(window.sizes.length);
+  const parts = partsOf(x, window);
+  const kernels = kernel.reshape([parts.length, -1]);
+  return tf.addN(parts.map((part, i) => at(part, tf.slice(kernels, [i, 0], [1, -1]).reshape(rest))));
 }
+
+/** `wasm` has no gradients of convolutions, or wrong ones (tfjs 4.22). */
+const isForGradients = (): boolean => isTapeOn() && tf.getBackend() === 'wasm';
 
 const product = (part: tf.Tensor, kernel: tf.Tensor): tf.Tensor => {
   const rows = tf.matMul(part.reshape<tf.Tensor2D>([-1, part.shape.at(-1)!]), kernel as tf.Tensor2D);
@@ -108,7 +126,7 @@ function convolved(x: tf.Tensor, kernel: tf.Tensor, window: Window, groups: numb
     );
   }
   const given = padded(x, window);
-  if (isDilated(window)) return byPlaces(given, window, kernel, product);
+  if (isDilated(window) || isForGradients()) return byPlaces(given, window, kernel, product);
   const strides = window.strides as [number, number, number];
   if (window.sizes.length === 1) return tf.conv1d(given as tf.Tensor3D, kernel as tf.Tensor3D, strides[0], 'valid');
   if (window.sizes.length === 2) {
@@ -120,7 +138,8 @@ function convolved(x: tf.Tensor, kernel: tf.Tensor, window: Window, groups: numb
 /** Each channel by a kernel [window, channels, multiplier]. */
 function convolvedByChannel(x: tf.Tensor, kernel: tf.Tensor, window: Window): tf.Tensor {
   const given = padded(x, window);
-  if (isDilated(window)) return byPlaces(given, window, kernel, byChannel);
+  // Where it moves by more than a place, `wasm` takes other numbers (tfjs 4.22).
+  if (isDilated(window) || tf.getBackend() === 'wasm') return byPlaces(given, window, kernel, byChannel);
   if (window.sizes.length === 2) {
     const strides = window.strides as [number, number];
     return tf.depthwiseConv2d(given as tf.Tensor4D, kernel as tf.Tensor4D, strides, 'valid');
@@ -172,7 +191,7 @@ function sizeBefore(window: Window, axis: number, size: number | null): number |
 }
 
 /** Channels at the end, where the layer has them first. */
-function withChannelsLast(x: tf.Tensor, fields: Fields, run: (x: tf.Tensor) => tf.Tensor): tf.Tensor {
+export function withChannelsLast(x: tf.Tensor, fields: Fields, run: (x: tf.Tensor) => tf.Tensor): tf.Tensor {
   if (!isChannelsFirst(fields)) return run(x);
   const { rank } = x;
   const inner = Array.from({ length: rank - 2 }, (_, i) => i + 1);

@@ -60,9 +60,12 @@ const cropping = (className: string, given: unknown): LayerKind => ({
 function repeated(x: tf.Tensor, axis: number, times: number): tf.Tensor {
   if (times === 1) return x;
   const wide = x.expandDims(axis + 1);
-  const counts = wide.shape.map((_, i) => (i === axis + 1 ? times : 1));
   // The gradient of tfjs's tile knows four axes at most.
-  return wide.mul(tf.ones(counts)).reshape(x.shape.map((size, i) => (i === axis ? size * times : size)));
+  const all = tf.concat(
+    Array.from({ length: times }, () => wide),
+    axis + 1,
+  );
+  return all.reshape(x.shape.map((size, i) => (i === axis ? size * times : size)));
 }
 
 const CUBIC = -0.5;

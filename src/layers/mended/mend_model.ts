@@ -2,11 +2,12 @@
 import * as tf from '@tensorflow/tfjs';
 import { mendBatchNormalization } from './batch_normalization.js';
 import { replaceStockGradient } from '../../tfjs/engine/stock_gradient.js';
+import { mendConvolution, mendMaxPooling } from './convolutions.js';
 import { mendConstraints } from './constraints.js';
 import { mendTimeDistributed } from './time_distributed.js';
 import { mendLayerNormalization } from './layer_normalization.js';
 import { mendAveragePooling, mendGlobalMaxPooling } from './pooling.js';
-import { layersWithin, leavesOf, mendPenalties, mendRegularizers } from './penalties.js';
+import { layersWithin, leavesOf, mendOutputPenalty, mendPenalties, mendRegularizers } from './penalties.js';
 import { mendOutputs } from './uneven_outputs.js';
 
 const mended = new WeakSet<tf.layers.Layer>();
@@ -28,6 +29,16 @@ const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: 2 | 3) =>
   AveragePooling2D: mendAveragePooling,
   AveragePooling3D: mendAveragePooling,
   BatchNormalization: mendBatchNormalization,
+  Conv1D: mendConvolution,
+  Conv2D: mendConvolution,
+  Conv2DTranspose: mendConvolution,
+  Conv3D: mendConvolution,
+  Conv3DTranspose: mendConvolution,
+  DepthwiseConv2D: mendConvolution,
+  SeparableConv2D: mendConvolution,
+  MaxPooling1D: mendMaxPooling,
+  MaxPooling2D: mendMaxPooling,
+  MaxPooling3D: mendMaxPooling,
   GlobalMaxPooling1D: mendGlobalMaxPooling,
   GlobalMaxPooling2D: mendGlobalMaxPooling,
   LayerNormalization: mendLayerNormalization,
@@ -43,6 +54,7 @@ function mendLayer(layer: tf.layers.Layer, version: 2 | 3): void {
   mendConstraints(layer);
   mendRegularizers(layer);
   for (const each of layersWithin(layer)) mendLayer(each, version);
+  mendOutputPenalty(layer);
 }
 
 /** Models within a model, itself first, and those that Sequential models keep the graph of their layers in. */

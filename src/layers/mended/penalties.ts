@@ -38,8 +38,17 @@ export function layersWithin(layer: tf.layers.Layer): tf.layers.Layer[] {
 /** Penalties of outputs of the calls of this step, by layer. */
 const pending = new WeakMap<tf.layers.Layer, tf.Tensor[]>();
 
-/** Has a layer add a penalty of what it gives to the loss of a step. */
+const ofOutputs = new WeakMap<tf.layers.Layer, object>();
+
+/** Has a layer add a penalty of what it gives to the loss of a step, once it is mended. */
 export function penalizeOutputs(layer: tf.layers.Layer, regularizer: object): void {
+  ofOutputs.set(layer, regularizer);
+}
+
+/** Mends one layer whose outputs are penalized; after all others, as these may compute in the place of its class. */
+export function mendOutputPenalty(layer: tf.layers.Layer): void {
+  const regularizer = ofOutputs.get(layer);
+  if (regularizer === undefined) return;
   mendCall(layer, (stock) => (inputs, kwargs) => {
     const result = stock(inputs, kwargs);
     if (kwargs['training'] !== true) return result;

@@ -3,7 +3,6 @@ import * as tf from '@tensorflow/tfjs';
 import { closestName } from '../../base/closest_name.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
-import { perProcess } from '../../base/per_process.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { longestRow } from '../../ids/row_splits.js';
 import type { RowPairInput } from '../../ids/row_pair.js';
@@ -87,7 +86,7 @@ function isRagged(value: unknown): value is RaggedValue {
 }
 
 /** Whether an object holds inputs by name: a pair or sparse ids could be one, but for its names. */
-function isInputsByName(x: unknown, names: readonly string[]): x is Record<string, unknown> {
+export function isInputsByName(x: unknown, names: readonly string[]): x is Record<string, unknown> {
   if (!isRecord(x) || x instanceof tf.Tensor || x instanceof RaggedTensor) return false;
   return Object.keys(x).some((key) => names.includes(key)) || !isRagged(x);
 }
@@ -98,11 +97,11 @@ function valuesOf(x: unknown, names: readonly string[]): readonly unknown[] {
 }
 
 /** The values of an object in the order of these names; `aliases` are other names for the same inputs. */
-function namedValues(
+export function namedValues(
   given: Readonly<Record<string, unknown>>,
   names: readonly string[],
   argument: string,
-  aliases: readonly string[],
+  aliases: readonly string[] = [],
 ): unknown[] {
   const known = [...new Set([...names, ...aliases])];
   const expected = `an object with the inputs ${names.join(', ')}`;
@@ -120,24 +119,16 @@ function namedValues(
   });
 }
 
-const otherNames = (): WeakMap<object, readonly string[]> => perProcess('names of inputs', () => new WeakMap());
-
-/** Has `predict` and the like take inputs by other names too, in their order. */
-export function nameInputs(model: tf.LayersModel, names: readonly string[]): void {
-  otherNames().set(model, names);
-}
-
 /** The values in the order of the inputs, with what each is called in errors. */
 function inOrder(model: tf.LayersModel, x: unknown, argument: string): { values: unknown[]; paths: string[] } {
   const names = model.inputNames;
-  const others = otherNames().get(model) ?? [];
-  if (!isInputsByName(x, [...names, ...others])) {
+  if (!isInputsByName(x, names)) {
     const list = Array.isArray(x) ? (x as unknown[]) : [x];
     const paths = list.map((_, i) => (list.length === 1 ? argument : `${argument}[${i}]`));
     if (list.length === names.length) return { values: list, paths };
     throw new ValueError(argument, `${names.length} inputs (${names.join(', ')})`, described(`${list.length}`));
   }
-  const values = namedValues(x, names, argument, others);
+  const values = namedValues(x, names, argument);
   return { values, paths: names.map((name) => `${argument}.${name}`) };
 }
 
@@ -183,7 +174,7 @@ function standInOf(value: RaggedValue, input: tf.SymbolicTensor, path: string): 
 
 /** The inputs as tensors, where some are ragged, or `named` ones come by name; null: tfjs takes them as they are. */
 function fed(model: tf.LayersModel, x: unknown, argument: string, named = false): Fed | null {
-  const names = [...model.inputNames, ...(otherNames().get(model) ?? [])];
+  const names = model.inputNames;
   const all = valuesOf(x, names);
   if (!all.some(isRagged) && !(named && isInputsByName(x, names))) return null;
   const { values, paths } = inOrder(model, x, argument);

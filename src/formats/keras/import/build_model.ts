@@ -278,6 +278,13 @@ function originalNames(layers: readonly LayerJson[], inputs: unknown): string[] 
   return isRenamed ? refsOf(inputs).map(({ layer }) => layer) : null;
 }
 
+/** What Keras calls the outputs: the keys of an object, or the layers that give them; null where a name comes twice. */
+function outputNames(outputs: unknown): string[] | null {
+  const isKeyed = isRecord(outputs) && !(outputs instanceof TensorRef);
+  const names = isKeyed ? Object.keys(outputs).sort() : refsOf(outputs).map(({ layer }) => layer);
+  return names.length > 1 && new Set(names).size === names.length ? names : null;
+}
+
 /** The class that a user gives for a model; null for models of Keras. */
 function modelClass(json: LayerJson, { customObjects }: Building): typeof tf.LayersModel | null {
   const cls = customObject(json.written, customObjects) as typeof tf.LayersModel | undefined;
@@ -355,6 +362,7 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
     parts: [...parts.values()],
     takesMasks: given.map((each) => graph.isTaken(each)),
     inputKeys: strings.isEmpty ? (keys ? Object.keys(inputs).sort() : originalNames(layers, inputs)) : null,
+    outputKeys: outputNames(outputs),
     ...withStrings(strings, given, layers),
   };
 }

@@ -21,6 +21,8 @@ export interface BuiltModel {
   readonly takesMasks: readonly boolean[];
   /** Keys of the inputs in their order, where they are an object; else null. */
   readonly inputKeys: readonly string[] | null;
+  /** The same of the outputs; absent where they are one. */
+  readonly outputKeys?: readonly string[] | null;
   /** What has to become of strings before the model; absent where it takes none. */
   readonly strings?: StringInputs;
 }

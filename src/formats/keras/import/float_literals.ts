@@ -7,11 +7,20 @@ import { isRecord } from '../../../base/options.js';
 
 const MARK = '__float__';
 /** Texts, which are passed over, and numbers. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|-?Infinity|NaN/g;
+/** What Python writes of floats that JSON lacks. */
+const BEYOND = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
 /** Deeper than any model that is read. */
 const DEEPEST = 1000;
 
-function mark(token: string): string {
+/** A number that JavaScript reads as the float; NaN is null. */
+function readable(token: string): string {
+  if (token.endsWith('Infinity')) return token.startsWith('-') ? '-1e999' : '1e999';
+  return token === 'NaN' ? 'null' : token;
+}
+
+function mark(given: string): string {
+  const token = readable(given);
   return !token.startsWith('"') && /[.eE]/.test(token) && Number.isInteger(Number(token))
     ? `{"${MARK}":${token}}`
     : token;
@@ -34,9 +43,10 @@ function unmarked(value: unknown, staysInCalls: boolean): unknown {
 
 /** Reads a model in JSON; numbers in calls that are written as floats stay marked. */
 export function parseMarked(text: string): unknown {
-  if (!text.includes('"inbound_nodes"')) return JSON.parse(text);
+  const plain = (): unknown => JSON.parse(/Infinity|NaN/.test(text) ? text.replace(BEYOND, readable) : text);
+  if (!text.includes('"inbound_nodes"')) return plain();
   const value: unknown = JSON.parse(text.replace(TOKENS, mark));
-  return isDeeperThan(value, DEEPEST) ? JSON.parse(text) : unmarked(value, true);
+  return isDeeperThan(value, DEEPEST) ? plain() : unmarked(value, true);
 }
 
 /** What a call holds, with marked numbers as tensors of floats, or as numbers like any other. */
