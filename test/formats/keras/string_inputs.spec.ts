@@ -47,7 +47,7 @@ describe('loadKerasModel of models that take strings', () => {
         const inputs = inputsOf(model, golden);
         expectOutputs(model, inputs, golden.outputs, golden.file);
         await model.save(`file://${folder}/${golden.file}`);
-        const loaded = await tf.loadLayersModel(`file://${folder}/${golden.file}/model.json`);
+        const loaded = await emb.loadLayersModel(`file://${folder}/${golden.file}/model.json`);
         const again = inputsOf(loaded, golden);
         expectOutputs(loaded, again, golden.outputs, `${golden.file}, loaded`);
         const targets = tf.tensor(golden.targets.values, golden.targets.shape);

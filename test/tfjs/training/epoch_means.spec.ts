@@ -126,28 +126,6 @@ describeForBackends(
       expect(names).not.toContain('Slice');
     });
 
-    it('leave callbacks alone that are no such logger', () => {
-      const none = (): void => undefined;
-      for (const methods of [{}, { onBatchEnd: none }, { onEpochEnd: none }]) {
-        class BaseLogger {
-          constructor() {
-            Object.assign(this, methods);
-          }
-        }
-        const other = new BaseLogger();
-        sumInJavaScript([other]);
-        expect(Object.entries(other)).toEqual(Object.entries(methods));
-      }
-      class Logger {
-        readonly onBatchEnd = none;
-        readonly onEpochEnd = none;
-      }
-      const other = new Logger();
-      sumInJavaScript([other]);
-      expect([other.onBatchEnd, other.onEpochEnd]).toEqual([none, none]);
-      expect(() => sumInJavaScript([])).not.toThrow();
-    });
-
     it('leave slices of others as they are', async () => {
       const slices: number[][] = [];
       const list = tf.tensor1d([5, 6, 7]);

@@ -31,8 +31,8 @@ export function takeInputsByName(
   inputs: readonly string[] | null,
   outputs: readonly string[] | null = null,
 ): NamedInputsModel {
-  const names = model.inputNames;
   const read: Read = (x) => {
+    const names = model.inputNames;
     if (!isInputsByName(x, [...names, ...(inputs ?? [])])) return x;
     const values = namedValues(x, names, 'x', inputs ?? names);
     return Object.fromEntries(names.map((name, i) => [name, values[i]]));
@@ -50,16 +50,23 @@ export function takeInputsByName(
     };
   };
   const readers: Readonly<Record<string, readonly Read[]>> = {
-    predict: [read],
-    predictOnBatch: [read],
-    ...(inputs === null ? {} : { fit: [read, target], evaluate: [read, target], trainOnBatch: [read, target] }),
+    ...(inputs === null
+      ? {}
+      : {
+          predict: [read],
+          predictOnBatch: [read],
+          fit: [read, target],
+          evaluate: [read, target],
+          trainOnBatch: [read, target],
+        }),
     ...(outputs === null
       ? {}
       : { compile: [compiled], fit: [read, target], evaluate: [read, target], trainOnBatch: [read, target] }),
   };
   for (const [name, reads] of Object.entries(readers)) {
-    // A model becomes one of ours by another prototype, which may come later.
-    const stock = (): unknown => Object.getPrototypeOf(model)[name];
+    // Mends of this model come first; it becomes one of ours by another prototype, which may come later.
+    const before = Object.getOwnPropertyDescriptor(model, name)?.value as unknown;
+    const stock = (): unknown => before ?? Object.getPrototypeOf(model)[name];
     const value = asOwn((...args: unknown[]) =>
       (stock() as Call).apply(
         model,

@@ -169,7 +169,7 @@ const WHOLE: readonly (readonly [className: string, config: Json, has?: Json])[]
 const LINEAR: Json = { class_name: 'Dense', name: 'inner', config: { name: 'inner', units: 2, activation: 'relu' } };
 const camel = (text: string): string => text.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 /** Fields that are told elsewhere, or are off. */
-const UNTOLD = /initializer|regularizer|constraint|activation|seed|data_format|negative_slope|time_major|interpolation|keepdims|groups|output_padding|synchronized|renorm|rms_scaling|threshold$|implementation|use_cudnn|noise_shape|stateful|dilation_rate/; // prettier-ignore
+const UNTOLD = /initializer|regularizer|constraint|activation|seed|data_format|negative_slope|time_major|interpolation|keepdims|groups|output_padding|synchronized|renorm|rms_scaling|threshold$|implementation|use_cudnn|noise_shape|stateful|dilation_rate|depth_multiplier/; // prettier-ignore
 
 describe('stock layers of a config of Keras', () => {
   for (const [className, config, has = {}] of WHOLE) {
