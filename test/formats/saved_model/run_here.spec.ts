@@ -4,6 +4,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Exports, folderName, largestDifference, namesOf, scramble } from './exports.js';
+import { OPERATION_MODELS } from './operation_models.js';
 import { OWN_MODELS } from './own_models.js';
 import { STOCK_MODELS } from './stock_models.js';
 
@@ -19,7 +20,8 @@ interface Shown {
   readonly call?: boolean;
 }
 
-const ALL: readonly (readonly [string, () => Shown])[] = [...STOCK_MODELS, ...OWN_MODELS];
+const OPERATIONS = OPERATION_MODELS.map(([name, make]) => [`operation ${name}`, make] as const);
+const ALL: readonly (readonly [string, () => Shown])[] = [...STOCK_MODELS, ...OWN_MODELS, ...OPERATIONS];
 
 describe('a SavedModel of layers, run here', () => {
   let exports: Exports;
