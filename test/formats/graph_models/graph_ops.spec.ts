@@ -4,9 +4,8 @@ import { OPERATIONS } from '../../../src/formats/graph_models/operations.js';
 import { runOperation } from '../../../src/formats/graph_models/run_operation.js';
 import * as emb from '../../../src/node.js';
 import { describeForBackends } from '../../helpers/backends.js';
-import { expectBlame } from './blame.js';
 import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
-import { goldenOps, type GoldenOp, type GoldenTensor } from './golden_ops.js';
+import { expectBlame, goldenOps, type GoldenOp, type GoldenTensor } from './golden_ops.js';
 import { runInGraph, tensorOf } from './one_op_graph.js';
 
 const { cases, signatures } = goldenOps();

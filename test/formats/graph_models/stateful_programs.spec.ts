@@ -3,8 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
 import { GRAPH_OPS } from '../../../src/formats/graph_models/graph_ops.js';
 import { describeForBackends } from '../../helpers/backends.js';
-import { expectBlame } from './blame.js';
 import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
+import { expectBlame } from './golden_ops.js';
 import { runProgram, statefulGoldens, type Outcome } from './stateful_programs.js';
 
 const { programs, signatures } = statefulGoldens();

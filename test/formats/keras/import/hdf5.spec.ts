@@ -1,10 +1,10 @@
 /** Reads of HDF5: numbers of every type, texts of every kind, groups, and what is refused. */
 import { readFileSync } from 'node:fs';
 import { File as H5File, ready } from 'h5wasm';
-import { ValueError } from '../../../src/base/errors.js';
-import { Hdf5File } from '../../../src/formats/keras/hdf5.js';
-import { expectError } from '../../helpers/errors.js';
-import { goldenPath } from './keras_cases.js';
+import { ValueError } from '../../../../src/base/errors.js';
+import { Hdf5File } from '../../../../src/formats/keras/hdf5.js';
+import { expectError } from '../../../helpers/errors.js';
+import { goldenPath } from '../keras_cases.js';
 import 'tfjs-embeddings/node';
 
 /** The bytes of a file that `fill` writes. */

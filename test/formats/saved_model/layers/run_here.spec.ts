@@ -2,11 +2,11 @@
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { skipOrFail } from '../../helpers/backends.js';
-import { Exports, folderName, largestDifference, namesOf, scramble } from './exports.js';
+import { skipOrFail } from '../../../helpers/backends.js';
+import { Exports, folderName, largestDifference, namesOf, scramble } from '../exports.js';
 import { OPERATION_MODELS } from './operation_models.js';
-import { OWN_MODELS } from './own_models.js';
-import { STOCK_MODELS } from './stock_models.js';
+import { OWN_MODELS } from '../own_models.js';
+import { STOCK_MODELS } from '../stock_models.js';
 
 /** |a - b| / (1 + |b|), for layers of a few hundred products at most. */
 const TOLERANCE = 1e-5;

@@ -1,7 +1,7 @@
 /** Models of one operation each: all that are written as ops of TensorFlow. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { random, type Make } from './stock_model.js';
+import { random, type Make } from '../stock_model.js';
 
 type Settings = NonNullable<emb.OperationArgs['settings']>;
 
