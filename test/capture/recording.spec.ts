@@ -106,4 +106,12 @@ describe('Recordings', () => {
     for (const type of [FLOAT, 3]) expect(whyUnsound(recording({ feeds: [feed({ type })] }))).toBeNull();
     expect(whyUnsound(recording({ feeds: [feed({ type: BOOL })] }))).toMatch(/neither float32 nor int32$/);
   });
+
+  it('are sound with results that are numbers or truth values', () => {
+    const STRING = 7;
+    const ofType = (type: number): Recording => recording({ ops: [op({ outputs: [{ type, shape: [2] }] })] });
+    for (const type of [FLOAT, 3, BOOL]) expect(whyUnsound(ofType(type))).toBeNull();
+    expect(whyUnsound(ofType(STRING))).toBe('its results are not all numbers or truth values');
+    expect(whyUnsound(recording({ results: ['nowhere'] }))).toBe('its results are not all numbers or truth values');
+  });
 });
