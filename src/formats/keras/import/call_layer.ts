@@ -15,6 +15,7 @@ import { followMasks } from '../nested_masks.js';
 import {
   addedTo,
   apart,
+  asFloats,
   commonMask,
   joinAsKeras3,
   maskedSoftmax,
@@ -241,7 +242,8 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
     const merged = mergeMasked(json.className, inputs, masks, made);
     return [withMask(merged, mergedMask(inputs, masks), masks, made)];
   }
-  const given = apart(inputs, masks, made);
+  const alike = json.className === 'Concatenate' ? asFloats(inputs, masks, made) : inputs;
+  const given = apart(alike, masks, made);
   const outputs = flatten(naming(json, () => caller.layer.apply(merges ? given : single(given)))) as Symbolic[];
   masks.pass(caller, inputs, outputs);
   const [output] = outputs as [Symbolic];

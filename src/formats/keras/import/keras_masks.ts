@@ -89,6 +89,17 @@ export function addedTo(a: Symbolic, b: Symbolic, made: Layers): Symbolic {
   return applyTo(made)('Add', [a, b]);
 }
 
+/** Inputs of one dtype: tfjs joins them as the first one is. */
+export function asFloats(inputs: Symbolic[], masks: Masks, made: Layers): Symbolic[] {
+  if (inputs.every(({ dtype }) => dtype === inputs[0]!.dtype)) return inputs;
+  return inputs.map((x) => {
+    if (x.dtype === 'float32') return x;
+    const cast = applyTo(made, { dtype: 'float32' })('Cast', [x]);
+    masks.carry(cast, masks.carriedBy(x));
+    return cast;
+  });
+}
+
 /** What such a layer of Keras 3 gives, where an input has a mask: as operations. */
 export function mergeMasked(operation: string, inputs: readonly Symbolic[], masks: Masks, made: Layers): Symbolic {
   const wide = (mask: ToldMask): Symbolic => new ToldMask('ExpandDims', [mask], { axis: -1 }).symbolic(made);
