@@ -17,6 +17,8 @@ import { customObject, unknownWithin, type CustomObjects } from './names/user_cl
 /** Dtypes of inputs; ids of 64 bits enter as int32, which holds every row of a table. */
 const INPUT_DTYPES: Readonly<Record<string, tf.DataType>> = {
   float32: 'float32',
+  float16: 'float32',
+  bfloat16: 'float32',
   int8: 'int32',
   int16: 'int32',
   int32: 'int32',
@@ -29,7 +31,7 @@ const INPUT_DTYPES: Readonly<Record<string, tf.DataType>> = {
 
 /** Layers of Keras with states of their own, which have no counterpart in a layers model. */
 const REFUSED: Readonly<Record<string, string>> = {
-  Lambda: 'Its code is Python.',
+  Lambda: 'Its code is Python: write it in the model with layers or functions of keras.ops, which files tell.',
   StringLookup: 'Strings enter a model at the inputs of the whole model alone, where a pipeline looks them up.',
   TextVectorization: 'Strings enter a model at the inputs of the whole model alone, where a pipeline looks them up.',
 };
@@ -83,7 +85,7 @@ export function inputArguments(layer: LayerJson): { batchShape: (number | null)[
 function tellPrecision({ className, config, name }: LayerJson): void {
   const { dtype } = config;
   const policy = isRecord(dtype) && isRecord(dtype['config']) ? dtype['config']['name'] : dtype;
-  if (typeof policy !== 'string' || !policy.startsWith('mixed_')) return;
+  if (typeof policy !== 'string' || !/^(mixed_|b?float16)/.test(policy)) return;
   warnOnce(`the ${className} "${name}" computes in float32 here, where its policy ${policy} has shorter floats`);
 }
 

@@ -250,6 +250,12 @@ export function makeCustomLayer(layer: LayerJson, cls: CustomObject, reading: Re
   );
 }
 
+/** The policy, with float32 in the place of shorter floats, in which layers compute here. */
+function withoutShortFloats(dtype: unknown): unknown {
+  const name = isRecord(dtype) && isRecord(dtype['config']) ? dtype['config']['name'] : dtype;
+  return name === 'float16' || name === 'bfloat16' ? 'float32' : dtype;
+}
+
 function sameValue(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
@@ -307,7 +313,7 @@ function checkRest(field: string, value: unknown, layer: LayerJson, stock: Stock
 export function stockArguments(layer: LayerJson, reading: Reading): Record<string, unknown> {
   const stock = layerFor(layer.className, layer.config)!;
   const { config } = layer;
-  naming(layer, () => checkFloat32Policy(config['dtype']));
+  naming(layer, () => checkFloat32Policy(withoutShortFloats(config['dtype'])));
   checkSizes(reading, layer);
   checkVolume(layer);
   const args: Record<string, unknown> = { name: nameHere(layer), ...readStart(config) };

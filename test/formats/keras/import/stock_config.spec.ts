@@ -193,6 +193,8 @@ describe('stock layers of a config of Keras', () => {
         expect((own[camel(field)] as Json)?.['config'])
           .withContext(field)
           .toEqual({ l1: 0, l2: 0.5 });
+      // It is no argument: what a layer gives is penalized where it is made.
+      expect(argumentsOf(className, { ...config, activity_regularizer: L2 })).toEqual(argumentsOf(className, config));
       expectError(() => argumentsOf(className, { ...config, unknown: 1 }), 'ValueError', 'here.unknown', 'the field unknown'); // prettier-ignore
       expect(argumentsOf(className, { ...config, unknown: null, batch_shape: [null, 3] })['batchInputShape']).toEqual([null, 3]); // prettier-ignore
     });
@@ -286,7 +288,7 @@ describe('stock layers of a config of Keras', () => {
       );
   });
 
-  it('have penalties under every spelling', () => {
+  it('have penalties under every spelling, and constraints that there are', () => {
     const read = (value: unknown): unknown => argumentsOf('Dense', { units: 1, kernel_regularizer: value })['kernelRegularizer']; // prettier-ignore
     const penalty = (l1: number, l2: number): unknown => ({ className: 'L1L2', config: { l1, l2 } });
     expect(read('l1')).toEqual(penalty(0.01, 0));
@@ -298,6 +300,11 @@ describe('stock layers of a config of Keras', () => {
     expect(read(null)).toBeNull();
     expectError(() => read({ class_name: 'OrthogonalRegularizer' }), 'ValueError', 'here.kernel_regularizer', 'Orthogonal'); // prettier-ignore
     expectError(() => read(3), 'ValueError', 'here.kernel_regularizer', '3');
+    const constraint = { class_name: 'NonNeg', config: {} };
+    const constrained = (value: unknown): unknown => argumentsOf('Dense', { units: 1, bias_constraint: value })['biasConstraint']; // prettier-ignore
+    expect(constrained(constraint)).toEqual({ className: 'NonNeg', config: {} });
+    expect(constrained({ class_name: 'MaxNorm', config: { max_value: 2, axis: 0 } })).toEqual({ className: 'MaxNorm', config: { maxValue: 2, axis: 0 } }); // prettier-ignore
+    expectError(() => constrained({ class_name: 'Other', config: {} }), 'ValueError', 'here.bias_constraint', 'Other');
   });
 
   it('add to the loss for what they give what the file says', () => {
@@ -322,6 +329,7 @@ describe('stock layers of a config of Keras', () => {
       expectError(() => argumentsOf(className, { axis: [1, 2] }), 'ValueError', 'here.axis', '[1, 2]');
     }
     expect(argumentsOf('LayerNormalization', { axis: [1, 2] })['axis']).toEqual([1, 2]);
+    expect(argumentsOf('Conv1D', { ...cut(CONVOLUTION, 1), padding: 'causal' })['padding']).toBe('causal');
     expectError(() => argumentsOf('GRU', { ...CELL, reset_after: 1 }), 'ValueError', 'here.reset_after', '1');
     expect(argumentsOf('Dropout', { rate: 0.1, seed: 3 })['seed']).toBe(3);
     expect(argumentsOf('Dropout', { rate: 0.1, seed: { class_name: 'SeedGenerator' } })['seed']).toBeNull();
@@ -343,7 +351,7 @@ describe('stock layers of a config of Keras', () => {
   it('tell a field that is nearly right, types of weights, and sizes that the file does not have', () => {
     const wrong = (config: Json, reading = {}): (() => unknown) => () => argumentsOf('Dense', { units: 4, ...config }, reading); // prettier-ignore
     expect(wrong({ use_bais: true })).toThrowError(/here\.use_bais`: expected one of units, .*Did you mean use_bias\?/);
-    expect(wrong({ dtype: 'float16' })).toThrowError(/here\.dtype`/);
+    expect(wrong({ dtype: 'float64' })).toThrowError(/here\.dtype`/);
     expect(wrong({ dtype: 'float32' })).not.toThrow();
     expect(wrong({ quantization_config: {} })).toThrowError(/here\.quantization_config`: expected null/);
     expect(wrong({ lora_rank: 4 })).toThrowError(/here\.lora_rank`: expected null, received 4.*cannot do otherwise/);
