@@ -1,10 +1,14 @@
 /** Products and sums of matrices by our kernels, beside those of tfjs in the same numbers. */
 import * as tf from '@tensorflow/tfjs';
-import { backendInfo, setKernels } from '../../src/backends/registry.js';
+import { backendInfo, kernelSet, setKernels } from '../../src/backends/registry.js';
+import { perProcess } from '../../src/base/per_process.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 
 type Values = ArrayLike<number>;
+
+/** As while a model of this package runs. */
+const runs = perProcess('runs of this package', () => ({ depth: 0 }));
 
 /** Each number of a product with the sum of the sizes of its terms, in double. */
 function naive(
@@ -50,9 +54,25 @@ describeForBackends(
   ({ backend }) => {
     let tensors = 0;
     beforeEach(() => {
+      runs.depth++;
       tensors = tf.memory().numTensors;
     });
-    afterEach(() => expect(tf.memory().numTensors).toBe(tensors));
+    afterEach(() => {
+      runs.depth--;
+      expect(tf.memory().numTensors).toBe(tensors);
+    });
+
+    it('are left to tfjs where nothing of this package runs', () => {
+      if (backend !== 'cpu') return;
+      const matMul = spyOn(kernelSet() as unknown as { matMul(): void }, 'matMul').and.callThrough();
+      const multiply = (): void => tf.tidy(() => void tf.matMul(tf.ones([2, 3]), tf.ones([2, 3]), true));
+      multiply();
+      expect(matMul).toHaveBeenCalledTimes(1);
+      runs.depth--;
+      multiply();
+      runs.depth++;
+      expect(matMul).toHaveBeenCalledTimes(1);
+    });
 
     it('are told by backendInfo where they run', () => {
       const { kernels } = backendInfo();
@@ -160,6 +180,9 @@ describeForBackends(
 describeForBackends(
   'Broadcasts',
   () => {
+    beforeEach(() => runs.depth++);
+    afterEach(() => runs.depth--);
+
     const OPS = { add: tf.add, sub: tf.sub, mul: tf.mul, div: tf.div };
     const shapes: [number[], number[]][] = [
       [
