@@ -5,6 +5,7 @@
  * around every gigabyte.
  *   node --import tsx test/bench/export_memory.ts [--table-bytes 3e9] [--most-above 1e9] [--slots 0, 1 or 2]
  *     [--backends cpu,wasm,tensorflow,tpu-emulator] [--layer distributedEmbedding or embedding]
+ *     [--format SavedModel or model.json]
  * Ends with 1 where anything took more than `--most-above`, or rows differ. Needs room for two tables in the folder of
  * temporary files.
  */
@@ -26,6 +27,7 @@ const { values: given } = parseArgs({
     backends: { type: 'string', default: 'cpu,wasm,tensorflow,tpu-emulator' },
     layer: { type: 'string', default: 'distributedEmbedding' },
     slots: { type: 'string', default: '0' },
+    format: { type: 'string', default: 'SavedModel' },
     // Of a process of its own: what it does, where.
     part: { type: 'string' },
     backend: { type: 'string', default: 'cpu' },
@@ -101,6 +103,19 @@ async function did(what: Told['did'], run: () => Promise<tf.LayersModel>): Promi
   return model;
 }
 
+const isSavedModel = given.format === 'SavedModel';
+const STATE = { includeOptimizer: SLOTS > 0 };
+
+async function save(model: tf.LayersModel, path: string): Promise<void> {
+  if (isSavedModel) await emb.savedModel.export(model, path, STATE);
+  else await model.save(`file://${path}`, STATE);
+}
+
+async function load(path: string): Promise<tf.LayersModel> {
+  if (isSavedModel) return (await emb.savedModel.load(path)) as tf.LayersModel;
+  return emb.loadLayersModel(`file://${path}/model.json`);
+}
+
 async function runPart(part: string): Promise<void> {
   if (given.backend === 'tensorflow') await import('@tensorflow/tfjs-node');
   if (given.backend === 'wasm') await import('@tensorflow/tfjs-backend-wasm');
@@ -108,12 +123,9 @@ async function runPart(part: string): Promise<void> {
   await tf.setBackend(given.backend);
   await emb.ready();
   const { into } = given;
-  const model =
-    part === 'make'
-      ? await did('made', makeModel)
-      : await did('loaded', async () => (await emb.savedModel.load(into)) as tf.LayersModel);
+  const model = part === 'make' ? await did('made', makeModel) : await did('loaded', () => load(into));
   await did('exported', async () => {
-    await emb.savedModel.export(model, part === 'make' ? into : `${into}-again`, { includeOptimizer: SLOTS > 0 });
+    await save(model, part === 'make' ? into : `${into}-again`);
     return model;
   });
   process.exit();
@@ -122,7 +134,7 @@ async function runPart(part: string): Promise<void> {
 function inProcess(part: string, backend: string, into: string): Told[] {
   const program = fileURLToPath(import.meta.url);
   const own = ['--part', part, '--backend', backend, '--into', into, '--table-bytes', String(bytes)];
-  own.push('--slots', given.slots, '--layer', given.layer);
+  own.push('--slots', given.slots, '--layer', given.layer, '--format', given.format);
   const { status, stdout } = spawnSync(process.execPath, [...WITH_SOURCES, program, ...own], {
     stdio: ['ignore', 'pipe', 'inherit'],
     encoding: 'utf8',
@@ -148,8 +160,8 @@ function measure(backend: string): void {
     });
     const [first, ...others] = all.map(({ rows }) => rows.join());
     const isEqual = first !== '' && others.every((rows) => rows === first);
-    const { size } = statSync(join(into, DATA));
-    printLine({ bench: 'export memory', backend, fileBytes: size, rowsCompared: someIds().length, isEqual });
+    const fileBytes = isSavedModel ? { fileBytes: statSync(join(into, DATA)).size } : {};
+    printLine({ bench: 'export memory', backend, ...fileBytes, rowsCompared: someIds().length, isEqual });
     if (!isEqual) process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
