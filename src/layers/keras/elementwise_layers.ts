@@ -1,5 +1,6 @@
 /** Layers on each number by itself, and normalizations: those that TensorFlow.js lacks, or computes for some settings alone. */
 import * as tf from '@tensorflow/tfjs';
+import { ValueError } from '../../base/errors.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
 import { withoutTape } from '../../tfjs/lazy_gradient.js';
 import { axesOf } from '../operations/operand.js';
@@ -97,6 +98,9 @@ const group: LayerKind = {
   },
   weights: (shape, fields) => {
     const sizes = known(shape, axes(fields, shape.length));
+    const { groups } = fields;
+    if (groups !== -1 && !(Number.isInteger(groups) && (groups as number) > 0 && sizes[0]! % (groups as number) === 0))
+      throw new ValueError('groups', `a divisor of ${sizes[0]}, or -1`, groups);
     return {
       ...(fields['scale'] === true ? { gamma: sizes } : {}),
       ...(fields['center'] === true ? { beta: sizes } : {}),

@@ -4,6 +4,7 @@
  * follow from that.
  */
 import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../../base/errors.js';
 import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { brand } from '../../base/per_process.js';
@@ -120,7 +121,14 @@ export class KerasLayer extends tf.layers.Layer {
 
   override computeOutputShape(inputShape: tf.Shape | tf.Shape[]): tf.Shape {
     const [shape] = shapesOf(inputShape) as [SymbolicShape];
-    return [...(this.kind.shape?.(shape, this.fields) ?? shape)] as tf.Shape;
+    const axes = /(\d)D/.exec(this.kind.className)?.[1];
+    if (axes !== undefined && shape.length !== Number(axes) + 2)
+      throw new ValueError('inputs', `rank ${Number(axes) + 2}`, shape);
+    const result = [...(this.kind.shape?.(shape, this.fields) ?? shape)] as tf.Shape;
+    const isSize = (size: unknown): boolean =>
+      size === null || (Number.isInteger(size) && (size as number) >= 0 && (size as number) < 2 ** 31);
+    if (result.every(isSize)) return result;
+    throw new ValueError('config', 'settings of which a result has sizes', described(`[${result.join(', ')}]`));
   }
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Kwargs): tf.Tensor {

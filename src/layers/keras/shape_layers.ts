@@ -13,6 +13,7 @@ const FORMAT = { dataFormat: 'channelsLast' } as const;
 function pairsOf(value: unknown, count: number): Pair[] {
   const list = Array.isArray(value) ? (value as unknown[]) : Array.from({ length: count }, () => value);
   if (count === 1 && list.length === 2) return [list as unknown as Pair];
+  if (list.length !== count) throw new ValueError('padding', `numbers or pairs for ${count} axes`, value);
   return list.map((each): Pair => (Array.isArray(each) ? (each as unknown as Pair) : [each as number, each as number]));
 }
 

@@ -227,6 +227,12 @@ function readField(field: string, value: unknown, layer: LayerJson, reading: Rea
     if (value.length !== 1) refuse(reading, layer, field, 'one axis', value);
     return (value as unknown[])[0];
   }
+  // tfjs makes a list as long as an axis is high.
+  if (
+    field === 'shared_axes' &&
+    ([value].flat() as unknown[]).some((axis) => typeof axis === 'number' && !(axis > 0 && axis < 8))
+  )
+    throw layerError(layer, field, 'axes of the input', value);
   if (field === 'reset_after' && typeof value !== 'boolean') refuse(reading, layer, field, 'true or false', value);
   if (field === 'seed') return typeof value === 'number' ? value : null;
   return typeof value === 'string' ? toCamelCase(value) : value;
