@@ -3,7 +3,7 @@
  * `fit` without scale or offset and along other axes than the last, knows no more than four axes, and counts masked steps.
  */
 import * as tf from '@tensorflow/tfjs';
-import { withoutTape } from '../../tfjs/lazy_gradient.js';
+import { isTapeOn, withoutTape } from '../../tfjs/lazy_gradient.js';
 import { mendCall } from './call.js';
 
 /** A layer of tfjs. */
@@ -67,7 +67,9 @@ export function mendBatchNormalization(layer: tf.layers.Layer, version: 2 | 3): 
     const isTraining = kwargs['training'] === true && layer.trainable;
     const isLast = axisOf(own, x.rank) === x.rank - 1;
     const mask = kwargs['mask'] instanceof tf.Tensor ? kwargs['mask'] : null;
-    if (x.rank <= 4 && isLast && !isTraining) return stock(inputs, { ...kwargs, training: false });
+    // The kernel of tfjs keeps a scale for its gradient that may not be there.
+    const isStock = x.rank <= 4 && isLast && (own.gamma || !isTapeOn());
+    if (isStock && !isTraining) return stock(inputs, { ...kwargs, training: false });
     // Keras 2 normalizes images by a kernel that takes no masks, and moves to the variance of a sample.
     const isFused = version === 2 && x.rank === 4;
     const isWhole = mask === null || isFused;

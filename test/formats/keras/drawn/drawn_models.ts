@@ -47,7 +47,7 @@ function difference(found: readonly tf.Tensor[], wanted: readonly Packed[]): str
     expected.dispose();
     if (!tf.util.arraysEqual(found[i]!.shape, packed.shape))
       return `output ${i}: shape [${found[i]!.shape.join()}] for [${packed.shape.join()}]`;
-    const scale = Math.max(1, ...b.map(Math.abs));
+    const scale = b.reduce((most, value) => Math.max(most, Math.abs(value)), 1);
     const worst = a.reduce((most, value, at) => {
       const off = Math.abs(value - b[at]!);
       return Number.isNaN(off) ? Infinity : Math.max(most, off);
