@@ -8,6 +8,7 @@ import {
   type Reading,
 } from '../../../../src/formats/keras/import/stock_config.js';
 import { readLayer, type LayerJson } from '../../../../src/formats/keras/import/topology.js';
+import { adopt } from '../../../../src/tfjs/models/own_models.js';
 import { expectError } from '../../../helpers/errors.js';
 
 type Json = Record<string, unknown>;
@@ -31,7 +32,8 @@ function made(className: string, config: Json): tf.layers.Layer {
 
 function deserialized({ className, config }: { className: string; config: Json }): tf.layers.Layer {
   const [cls, fromConfig] = tf.serialization.SerializationMap.getMap().classNameMap[className]!;
-  return fromConfig(cls, config as tf.serialization.ConfigDict) as tf.layers.Layer;
+  // As in a model of this package, whose configs hold all fields.
+  return adopt(fromConfig(cls, config as tf.serialization.ConfigDict) as tf.layers.Layer);
 }
 
 const L2 = { class_name: 'L2', config: { l2: 0.5 } };
