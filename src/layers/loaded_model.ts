@@ -11,6 +11,7 @@ import type { Words } from '../codecs/codec.js';
 import { perProcess } from '../base/per_process.js';
 import type { NamedTensor } from '../base/types.js';
 import type { StoredArray, StoredModel } from '../io/models/stored_model.js';
+import { mendModel } from './mended/mend_model.js';
 import { MODELS, addOnce, ofOurs, override, whenAsked } from '../tfjs/models/own_models.js';
 
 interface Loadable {
@@ -172,6 +173,7 @@ export async function loadStoredModel(stored: StoredModel): Promise<tf.LayersMod
   let model: tf.LayersModel;
   try {
     model = await buildLayers(stored);
+    if (stored.kerasRules !== null) mendModel(model, stored.kerasRules);
   } catch (error) {
     throw stored.refuse('where layers cannot be made', (error as Error).message);
   }

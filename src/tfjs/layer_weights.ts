@@ -4,7 +4,7 @@ import { perProcess } from '../base/per_process.js';
 import { asOwn } from './engine/own_functions.js';
 import { addOnce, override } from './models/own_models.js';
 
-type SetWeights = (this: tf.layers.Layer, weights: tf.Tensor[]) => void;
+type SetWeights = (this: tf.layers.Layer, weights: tf.Tensor[], ...options: unknown[]) => void;
 
 const replacements = (): { running: number } => perProcess('setWeights of layers and models', () => ({ running: 0 }));
 
@@ -20,7 +20,7 @@ export function areReplaced(): boolean {
 export function watchReplacements(): void {
   addOnce('replaced weights', () => {
     override(tf.layers.Layer.prototype, 'setWeights', (setWeights: SetWeights): SetWeights => {
-      return function (weights) {
+      return function (weights, ...options) {
         replacements().running++;
         try {
           tf.tidy(() => {
@@ -30,7 +30,7 @@ export function watchReplacements(): void {
               const convert = known[i] === undefined ? undefined : converters().get(known[i]);
               return convert === undefined || !(value instanceof tf.Tensor) ? value : (convert(value) ?? value);
             };
-            setWeights.call(this, Array.isArray(weights) ? weights.map(kept) : weights);
+            setWeights.call(this, Array.isArray(weights) ? weights.map(kept) : weights, ...options);
           });
         } finally {
           replacements().running--;

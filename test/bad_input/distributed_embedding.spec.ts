@@ -229,6 +229,10 @@ describe('DistributedEmbedding', () => {
     expectFacts(early, 'RuntimeError', 'setWeights', 'before it was built');
     expectFacts(thrownBy(() => layer.getTables()), 'RuntimeError', 'getTables', 'before it was built'); // prettier-ignore
     expectFacts(thrownBy(() => layer.setTables({})), 'RuntimeError', 'setTables', 'before it was built'); // prettier-ignore
+    // Weights of layers are watched from the first such table on; what a layer takes beside them passes.
+    const packed = emb.layers.embedding({ inputDim: 2, outputDim: 2, combiner: 'sum', storage: 'float16' });
+    packed.build([null, 1]);
+    packed.dispose();
     layer.build();
     layer.setWeights([good, other]);
     const state = (): number[][] => layer.getWeights().map((each) => Array.from(each.dataSync()));

@@ -3,6 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type { NamedTensor } from '../../base/types.js';
 import { crc32c } from '../../io/checksums/crc32c.js';
 import { asFloat32 } from '../../tables/storage.js';
+import { kerasRulesField, type KerasVersion } from '../../tfjs/models/keras_rules.js';
 import { keptValues } from '../../tfjs/kept_values.js';
 import type { ModelVariables } from './variables.js';
 
@@ -23,6 +24,8 @@ export interface LayersModelAssets {
   readonly format: string;
   readonly version: number;
   readonly modelTopology: object;
+  /** The Keras whose rules it follows; absent in files of earlier versions. */
+  readonly kerasRules?: KerasVersion;
   readonly userDefinedMetadata?: object;
   readonly trainingConfig?: tf.io.TrainingConfig;
   readonly weights: readonly KeptWeight[];
@@ -72,6 +75,7 @@ export function assetsOf(
     format: ASSETS_FORMAT,
     version: VERSION,
     // Where training does not go on, tables come back as the float32 numbers that are written.
+    ...kerasRulesField(model),
     modelTopology: state === null ? asFloat32(topology) : topology(),
     ...(metadata === undefined || metadata === null ? {} : { userDefinedMetadata: metadata }),
     ...(isCompiled ? { trainingConfig: getTrainingConfig.call(model) } : {}),

@@ -4,6 +4,7 @@ import { ValueError, describe, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import type { StoredArray } from '../../io/models/stored_model.js';
 import { loadStoredModel } from '../../layers/loaded_model.js';
+import { readKerasRules } from '../../tfjs/models/keras_rules.js';
 import { ASSETS_FILE, ASSETS_FORMAT, isAsWritten, type KeptWeight, type LayersModelAssets } from './assets.js';
 import type { BundleReader } from './bundle/bundle_reader.js';
 import type { SavedModelFolder } from './saved_model_folder.js';
@@ -66,6 +67,7 @@ export async function loadLayers(folder: SavedModelFolder): Promise<tf.LayersMod
         ? {}
         : { userDefinedMetadata: userDefinedMetadata as Record<string, object> }),
     },
+    kerasRules: readKerasRules(assets.kerasRules),
     weights: stored(assets.weights),
     state: stored(assets.optimizer),
     refuse: (found, note) => refuse(folder, found, note),

@@ -8,6 +8,7 @@ import { freeCount } from '../../tfjs/stock_optimizer_state.js';
 import { loadModel, loadWeights, openModel } from './model_file.js';
 import { partsOf, saveModel, type ModelParts } from './model_folder.js';
 import type { NamedTensor } from '../../base/types.js';
+import { kerasRulesField } from '../../tfjs/models/keras_rules.js';
 import { keptValues } from '../../tfjs/kept_values.js';
 import { piecesOf } from './tensor_pieces.js';
 
@@ -29,6 +30,7 @@ function artifactsOf(model: tf.LayersModel): tf.io.ModelArtifacts {
     format: 'layers-model',
     generatedBy: `TensorFlow.js tfjs-layers v${tf.version_layers}`,
     convertedBy: null,
+    ...kerasRulesField(model),
     ...(metadata === undefined || metadata === null ? {} : { userDefinedMetadata: metadata }),
   };
 }

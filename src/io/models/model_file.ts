@@ -5,6 +5,7 @@ import { totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { describe } from '../../base/errors.js';
+import { readKerasRules } from '../../tfjs/models/keras_rules.js';
 import { openInside, openRegular, type FolderFile } from './folder_file.js';
 import { modelError, readGroups, readModelJson, type WeightGroup } from './model_json.js';
 import { readError } from '../system_errors.js';
@@ -248,6 +249,7 @@ export async function openModel(path: string): Promise<StoredModel | null> {
         ...(trainingConfig && { trainingConfig }),
         ...(userDefinedMetadata && { userDefinedMetadata: userDefinedMetadata as Record<string, object> }),
       },
+      kerasRules: readKerasRules((json as { kerasRules?: unknown }).kerasRules),
       weights: arrays.filter(({ group }) => group !== 'optimizer'),
       state: arrays.filter(({ group }) => group === 'optimizer'),
       refuse: (found, note) => modelError(path, 'weights that fit the model', found, note),

@@ -1,5 +1,6 @@
 /** Models in files whose weights are read as they are asked for. */
 import type * as tf from '@tensorflow/tfjs';
+import type { KerasVersion } from '../../tfjs/models/keras_rules.js';
 
 /** An array in a file. */
 export interface StoredArray {
@@ -19,6 +20,8 @@ export interface StoredArray {
 export interface StoredModel {
   /** Everything but the weights. */
   readonly artifacts: Pick<tf.io.ModelArtifacts, 'modelTopology' | 'trainingConfig' | 'userDefinedMetadata'>;
+  /** The Keras whose rules it follows; null: it follows tfjs. */
+  readonly kerasRules: KerasVersion | null;
   readonly weights: readonly StoredArray[];
   /** State of the optimizer. */
   readonly state: readonly StoredArray[];

@@ -1,6 +1,7 @@
 /** Models that this package loads train as Keras trains them, where layers of TensorFlow.js do otherwise. */
 import * as tf from '@tensorflow/tfjs';
 import { mendBatchNormalization } from './batch_normalization.js';
+import { type KerasVersion, noteKerasRules } from '../../tfjs/models/keras_rules.js';
 import { replaceStockGradient } from '../../tfjs/engine/stock_gradient.js';
 import { mendConvolution, mendMaxPooling } from './convolutions.js';
 import { mendConstraints } from './constraints.js';
@@ -65,7 +66,8 @@ function modelsOf(model: tf.LayersModel): tf.LayersModel[] {
 }
 
 /** Mends a model and all within it; nothing of their classes changes. `version`: that of the Keras whose rules hold. */
-export function mendModel(model: tf.LayersModel, version: 2 | 3): void {
+export function mendModel(model: tf.LayersModel, version: KerasVersion): void {
+  noteKerasRules(model, version);
   for (const layer of leavesOf(model)) mendLayer(layer, version);
   for (const each of modelsOf(model)) {
     if (mended.has(each)) continue;

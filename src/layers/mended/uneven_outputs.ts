@@ -43,12 +43,17 @@ export function mendOutputs(model: tf.LayersModel): void {
   );
   if (!isFlat && !isUneven) return;
   const compile = model.compile.bind(model);
-  replace(model, 'compile', (args: tf.ModelCompileArgs) => {
-    compile(args);
-    const compiled = model as unknown as Compiled;
+  const compiled = model as unknown as Compiled;
+  const adjust = (): void => {
     compiled.lossFunctions = compiled.lossFunctions.map(byRow);
     compiled.feedOutputShapes = compiled.feedOutputShapes.map((shape) => {
       return shape?.length === 1 ? [shape[0]!, 1] : shape?.length === 0 ? null : shape;
     });
+  };
+  replace(model, 'compile', (args: tf.ModelCompileArgs) => {
+    compile(args);
+    adjust();
   });
+  // A model that was saved compiled comes so.
+  if ((compiled as Partial<Compiled>).lossFunctions !== undefined) adjust();
 }

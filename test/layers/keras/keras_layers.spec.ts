@@ -1,5 +1,5 @@
 /** Layers that are told by a description: what their settings may not be. What they compute is in formats/keras/drawn. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
 import { KERAS_LAYERS } from '../../../src/layers/keras/keras_layers.js';
 
