@@ -231,7 +231,7 @@ describe('DistributedEmbedding', () => {
     expectFacts(thrownBy(() => layer.setTables({})), 'RuntimeError', 'setTables', 'before it was built'); // prettier-ignore
     // Weights of layers are watched from the first such table on; what a layer takes beside them passes.
     const packed = emb.layers.embedding({ inputDim: 2, outputDim: 2, combiner: 'sum', storage: 'float16' });
-    packed.build([null, 1]);
+    tf.tidy(() => void packed.apply(tf.zeros([1, 1], 'int32')));
     packed.dispose();
     layer.build();
     layer.setWeights([good, other]);
