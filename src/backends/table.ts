@@ -171,6 +171,12 @@ export function knownTable(tensor: tf.Tensor): Table | undefined {
   return tables().get(tensor);
 }
 
+/** The shape of the numbers of a variable, whatever they are kept in. */
+export function numbersShape(tensor: tf.Tensor): number[] {
+  const table = tables().get(tensor);
+  return table === undefined || table.isPlain ? tensor.shape : table.shape;
+}
+
 /** What layers say of a variable; null for one that is no table of a layer. */
 export function settingsOf(tensor: tf.Tensor): TableSettings | null {
   return tables().get(tensor)?.settings ?? null;

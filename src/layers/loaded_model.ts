@@ -5,12 +5,12 @@
 import * as tf from '@tensorflow/tfjs';
 import type { WriteRows } from '../backends/contract.js';
 import { tablesInUse } from '../backends/registry.js';
-import { tableOf } from '../backends/table.js';
-import { widthOf } from '../backends/written_table.js';
+import { numbersShape, tableOf } from '../backends/table.js';
 import type { Words } from '../codecs/codec.js';
 import { perProcess } from '../base/per_process.js';
 import type { NamedTensor } from '../base/types.js';
-import type { StoredArray, StoredModel } from '../io/models/stored_model.js';
+import { readRows, readTensor, type StoredArray, type StoredModel } from '../io/models/stored_model.js';
+import { checkPackable } from '../tables/storage.js';
 import { mendModel } from './mended/mend_model.js';
 import { MODELS, addOnce, ofOurs, override, whenAsked } from '../tfjs/models/own_models.js';
 
@@ -41,48 +41,6 @@ function buildLayers({ artifacts }: StoredModel): Promise<tf.LayersModel> {
   return tf.loadLayersModel({ load: async () => load() });
 }
 
-type Numbers = Float32Array | Int32Array | Uint8Array;
-const ARRAYS = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
-
-/** Hands the numbers of an array to `write`, some whole rows at a time. */
-export async function readRows({ dtype, shape, pieces }: StoredArray, write: WriteRows<Words>): Promise<void> {
-  const Numbers = ARRAYS[dtype as 'float32' | 'int32'];
-  const columns = widthOf(shape);
-  let row = 0;
-  // Used again for each piece, after the part of a row that the piece before ended with.
-  let values: Float32Array | Int32Array = new Numbers(0);
-  let rest = 0;
-  for await (const piece of pieces!()) {
-    const length = rest + piece.length / Numbers.BYTES_PER_ELEMENT;
-    if (values.length < length) {
-      const larger = new Numbers(Math.max(length, columns));
-      larger.set(values.subarray(0, rest));
-      values = larger;
-    }
-    new Uint8Array(values.buffer).set(piece, rest * Numbers.BYTES_PER_ELEMENT);
-    const rows = Math.floor(length / columns);
-    write(row, values.subarray(0, rows * columns));
-    values.copyWithin(0, rows * columns, length);
-    rest = length - rows * columns;
-    row += rows;
-  }
-}
-
-/** The numbers of an array, which are read straight into the memory of a tensor. */
-async function readTensor(stored: StoredArray): Promise<tf.Tensor> {
-  const { dtype, shape, pieces } = stored;
-  if (pieces === null) return stored.read!();
-  const size = shape.reduce((product, each) => product * each, 1);
-  const numbers: Numbers = new ARRAYS[dtype as keyof typeof ARRAYS](size);
-  const bytes = new Uint8Array(numbers.buffer);
-  let at = 0;
-  for await (const piece of pieces()) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return tf.tensor(numbers, [...shape], dtype);
-}
-
 /** State of this size and more belongs to tables; what is smaller may belong to dense layers. */
 const TABLE_BYTES = 2 ** 20;
 
@@ -103,12 +61,13 @@ async function readState(stored: StoredArray): Promise<tf.Tensor> {
 
 /** What takes the rows of a weight as they are stored; null: it takes all its values at once. */
 function rowsWriter(weight: tf.LayerVariable, { dtype, pieces }: StoredArray): WriteRows<Words> | null {
-  const { codec, dim, variable } = tableOf(weight.read());
+  const { codec, dim, variable, name } = tableOf(weight.read());
   if (pieces === null || variable.rank !== 2 || (dtype !== 'float32' && dtype !== 'int32')) return null;
   const write = tablesInUse().rewrite(variable);
   if (write === null || dtype === variable.dtype) return write;
   return (firstRow, values) => {
     const words = new Int32Array((values.length / dim) * codec.words(dim));
+    checkPackable(values as Float32Array, firstRow, { codec, dim }, name);
     codec.pack(values as Float32Array, dim, words);
     write(firstRow, words);
   };
@@ -118,8 +77,11 @@ async function writeWeight(weight: tf.LayerVariable, stored: StoredArray): Promi
   const write = rowsWriter(weight, stored);
   if (write !== null) return readRows(stored, write);
   const value = await readTensor(stored);
-  weight.write(value);
-  value.dispose();
+  try {
+    weight.write(value);
+  } finally {
+    value.dispose();
+  }
 }
 
 const textOf = (dtype: string, shape: readonly number[]): string => `${dtype} of shape [${shape.join(', ')}]`;
@@ -140,8 +102,8 @@ async function fillWeights(model: tf.LayersModel, { weights: stored, refuse }: S
     const array = byName.get(weight.originalName)?.shift();
     if (array === undefined) throw refuse(`which has no ${weight.originalName}`);
     if (isFit(weight, array)) return { weight, array };
-    const { codec, shape } = tableOf(weight.read());
-    const own = codec.isPlain ? textOf(weight.dtype, weight.shape as number[]) : textOf('float32', shape);
+    const variable = weight.read();
+    const own = textOf(tableOf(variable).isPlain ? weight.dtype : 'float32', numbersShape(variable));
     throw refuse(`whose ${array.name} is ${textOf(array.dtype, array.shape)}, where the layer has ${own}`);
   });
   const left = [...byName.values()].flat();

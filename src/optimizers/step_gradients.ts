@@ -1,7 +1,7 @@
 /** The gradients of one step: those of tables, which are stepped by rows, and all others. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import { isAnonymous, knownTable, type Table, tableOf, variableText } from '../backends/table.js';
+import { isAnonymous, numbersShape, type Table, tableOf, variableText } from '../backends/table.js';
 import { type LookupScope, type QueuedGradient, rowGradients, withPublicErrors, present } from '../lookup/lookup.js';
 import { TRAINED_STORAGES } from '../codecs/codecs.js';
 import type { NamedTensor } from '../base/types.js';
@@ -291,7 +291,7 @@ function variableOf(name: string): tf.Variable {
 }
 
 function checkFits(name: string, variable: tf.Variable, shape: readonly number[]): void {
-  const own = knownTable(variable)?.isPlain === false ? tableOf(variable).shape : variable.shape;
+  const own = numbersShape(variable);
   if (tf.util.arraysEqual(own, shape as number[])) return;
   const argument = `grads[${JSON.stringify(name)}]`;
   const expected = `a gradient of shape [${own.join(', ')}]`;

@@ -122,17 +122,21 @@ function rowsOf(table: tf.Tensor, form: TableForm): FillRows {
   };
 }
 
+/** Refuses numbers that a codec cannot keep. `firstRow`: of the table `name`, in errors. */
+export function checkPackable(values: Float32Array, firstRow: number, { codec, dim }: TableForm, name: string): void {
+  const bad = codec.firstUnpackable(values, dim);
+  if (bad === null) return;
+  const received = described(`${bad.value} in row ${firstRow + bad.row}, column ${bad.column} of table ${name}`);
+  throw new ValueError('storage', `numbers that ${codec.name} can keep: ${bad.reason}`, received);
+}
+
 /** The rows that `fillRows` hands over as a tensor of words. `name`: of the table, in errors. */
-function packedFrom(fillRows: FillRows, rows: number, { codec, dim }: TableForm, name: string): tf.Tensor2D {
+function packedFrom(fillRows: FillRows, rows: number, form: TableForm, name: string): tf.Tensor2D {
+  const { codec, dim } = form;
   const perRow = codec.words(dim);
   const words = new Int32Array(rows * perRow);
   fillRows((firstRow, values) => {
-    const bad = codec.firstUnpackable(values, dim);
-    if (bad !== null) {
-      const place = `row ${firstRow + bad.row}, column ${bad.column} of table ${name}`;
-      const received = described(`${bad.value} in ${place}`);
-      throw new ValueError('storage', `numbers that ${codec.name} can keep: ${bad.reason}`, received);
-    }
+    checkPackable(values, firstRow, form, name);
     codec.pack(values, dim, words, firstRow);
   });
   return tf.tensor2d(words, [rows, perRow], 'int32');

@@ -113,6 +113,42 @@ describeForBackends(
 );
 
 describeForBackends(
+  'float32 numbers for a table of float16',
+  () => {
+    it(
+      'are packed as they are read, and refused where float16 cannot keep them',
+      leakFree(
+        inFolder(async (folder) => {
+          for (const last of [0.5, 1e6]) {
+            const weights = [[[0.25, 1], [2, last]]]; // prettier-ignore
+            const table = emb.layers.embedding({ inputDim: 2, outputDim: 2, weights, inputShape: [1], name: 'words' });
+            const model = tf.sequential({ layers: [table] });
+            await model.save(`file://${folder}`);
+            dispose(model);
+            const path = join(folder, 'model.json');
+            const json = readFileSync(path, 'utf8');
+            expect(json).toContain('"output_dim":2');
+            writeFileSync(path, json.replace('"output_dim":2', '"output_dim":2,"storage":"float16"'));
+            const loading = emb.loadLayersModel(`file://${path}`);
+            if (last === 1e6) {
+              await expectAsync(loading).toBeRejectedWithError(emb.ValueError, /float16.*1000000 in row 1, column 1/s);
+              continue;
+            }
+            const loaded = await loading;
+            const predicted = tf.tidy(() =>
+              (loaded.predict(tf.tensor2d([[1]], [1, 1], 'int32')) as tf.Tensor).dataSync(),
+            );
+            expect(Array.from(predicted)).toEqual([2, 0.5]);
+            dispose(loaded);
+          }
+        }),
+      ),
+    );
+  },
+  ['cpu native', 'wasm', 'tensorflow'],
+);
+
+describeForBackends(
   'files that are no whole model',
   () => {
     it(

@@ -47,8 +47,7 @@ function storedArray(
 ): StoredArray {
   const stored = bundle.find(key);
   if (stored === null) throw refuse(folder, `whose variables lack ${describe(key)} of ${describe(name)}`);
-  const { dtype, shape } = stored;
-  return { name, dtype, shape, isFrozen: trainable === false, pieces: () => bundle.pieces(key) };
+  return { ...bundle.array(stored), name, isFrozen: trainable === false };
 }
 
 export async function loadLayers(folder: SavedModelFolder): Promise<tf.LayersModel> {

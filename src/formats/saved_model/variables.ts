@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import { keptValues } from '../../tfjs/kept_values.js';
 import { ELEMENT_BYTES, type VariableType } from './wire/data_types.js';
-import { knownTable, type TableForm } from '../../backends/table.js';
+import { knownTable, numbersShape, type TableForm } from '../../backends/table.js';
 import type { GraphVariable } from './graph/function_builder.js';
 
 /** A variable whose values go into the bundle. */
@@ -50,7 +50,7 @@ export class ModelVariables {
       const saved: SavedVariable = {
         name: freeName(weight.originalName, taken),
         dtype,
-        shape: packed === null ? [...value.shape] : table!.shape,
+        shape: [...numbersShape(value)],
         key: `variables/${this.list.length}/.ATTRIBUTES/VARIABLE_VALUE`,
         trainable: weight.trainable,
         snapshot: keptValues(value),

@@ -90,14 +90,19 @@ function checkSizes(path: string, groups: readonly MeasuredGroup[]): void {
     throw modelError(path, `weights that fit into ${most} bytes of memory`, `whose weights take ${total}`);
 }
 
+/** Fills `into` from a place in a file, which is as long as it was when it was measured. */
+function readPart(path: string, name: string, size: number, at: number, into: Uint8Array): Promise<void> {
+  return withWeights(path, name, async (file) => {
+    if (file.size === size) return file.read(at, into);
+    throw modelError(path, `${size} bytes in ${name}`, `which was written meanwhile: it holds ${file.size}`);
+  });
+}
+
 async function readGroup(path: string, group: MeasuredGroup, bytes: Uint8Array): Promise<void> {
   let at = 0;
   for (const [i, name] of group.paths.entries()) {
     const into = bytes.subarray(at, (at += group.sizes[i]!));
-    await withWeights(path, name, async (file) => {
-      if (file.size === into.length) return file.read(0, into);
-      throw modelError(path, `${into.length} bytes in ${name}`, `which was written meanwhile: it holds ${file.size}`);
-    });
+    await readPart(path, name, into.length, 0, into);
   }
   const taken = bytesTaken(group.specs, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   if (taken === bytes.length) return;
@@ -173,10 +178,7 @@ async function readAt(
     if (at >= size) continue;
     const part = into.subarray(done, done + size - at);
     if (part.length === 0) return;
-    await withWeights(path, name, async (file) => {
-      if (file.size === size) return file.read(at, part);
-      throw modelError(path, `${size} bytes in ${name}`, `which was written meanwhile: it holds ${file.size}`);
-    });
+    await readPart(path, name, size, at, part);
     done += part.length;
   }
 }

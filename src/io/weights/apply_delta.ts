@@ -1,6 +1,6 @@
 /** Brings the tables of a model up to date with the rows that changed elsewhere. */
 import * as tf from '@tensorflow/tfjs';
-import { tableOf } from '../../backends/table.js';
+import { numbersShape, tableOf } from '../../backends/table.js';
 import { tablesInUse } from '../../backends/registry.js';
 import { addedChecksums, checksumOf, NO_ELEMENTS, sameChecksum, type Checksum } from '../../backends/table_checksum.js';
 import { changedRows } from '../../backends/table_delta.js';
@@ -62,8 +62,8 @@ function tableWeight(
 ): tf.LayerVariable {
   const weight = weights.get(name);
   if (weight === undefined) throw unknownName('source', 'tables called as weights of the model', name, weights.keys());
-  const { codec, shape: numbers } = tableOf(weight.read());
-  const shape = codec.isPlain ? (weight.shape as number[]) : numbers;
+  const variable = weight.read();
+  const [shape, { codec }] = [numbersShape(variable), tableOf(variable)];
   const text = (of: readonly number[], type: string): string => `${type} [${of.join(', ')}] for ${name}`;
   const type = codec.isPlain ? weight.dtype : codec.name;
   if (type === 'float32' && tf.util.arraysEqual([...shape], [rows, columns])) return weight;

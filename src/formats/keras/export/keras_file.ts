@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type * as h5wasm from 'h5wasm';
 import type { Group } from 'h5wasm';
-import { tableOf } from '../../../backends/table.js';
+import { numbersShape, tableOf } from '../../../backends/table.js';
 import type { Write } from '../../../io/whole_file.js';
 import { loadZip } from '../../../io/zip_archive.js';
 import type { ExportedModel, WeightPlace } from './model_json.js';
@@ -33,10 +33,10 @@ const KERAS_VERSION = '3.15.1';
 
 /** The numbers of a weight; of packed rows those that they stand for. */
 async function numbersOf(weight: tf.LayerVariable): Promise<{ data: tf.TypedArray; shape: number[]; dtype: string }> {
-  const { codec, dim, shape, tensor } = tableOf(weight.read());
-  const data = await tensor.data();
+  const { codec, dim, tensor } = tableOf(weight.read());
+  const [data, shape] = [await tensor.data(), numbersShape(tensor)];
   if (!codec.isPlain) return { data: codec.unpack(data as Int32Array, dim), shape, dtype: '<f' };
-  return { data, shape: weight.shape as number[], dtype: weight.dtype === 'int32' ? '<i' : '<f' };
+  return { data, shape, dtype: weight.dtype === 'int32' ? '<i' : '<f' };
 }
 
 /** The HDF5 file of the weights. */

@@ -65,6 +65,11 @@ export class BundleReader {
     return { key, dtype: dtype as VariableType, shape, bytes };
   }
 
+  /** A stored tensor with its bytes, as `readTensor` takes it. */
+  array(stored: StoredTensor): StoredTensor & { pieces(): AsyncIterable<Uint8Array> } {
+    return { ...stored, pieces: () => this.pieces(stored.key) };
+  }
+
   /** Checks that the file holds the values before there is memory for them. */
   async #fileOf(key: string): Promise<{ file: DataFile; offset: number; size: number; crc: number }> {
     const { shard = 0, offset = 0, size = 0, crc32c = 0 } = this.#entries.get(key)!;

@@ -6,7 +6,7 @@ import { buildKerasModel } from '../../keras/load_keras_model.js';
 import { isRecord } from '../../../base/options.js';
 import { warnOnce } from '../../../base/warn_once.js';
 import type { BundleReader, StoredTensor } from '../bundle/bundle_reader.js';
-import { readTensor } from '../bundle/stored_values.js';
+import { readTensor } from '../../../io/models/stored_model.js';
 import type { SavedModelFolder } from '../saved_model_folder.js';
 import { Message, many, one } from '../../../base/protobuf/message.js';
 import type { SavedObjectMessage } from '../wire/object_messages.js';
@@ -148,7 +148,8 @@ class SavedWeights implements WeightSource {
 
   async open(): Promise<void> {
     await this.bundle.checkRoom(this.names);
-    for (const stored of this.#stored.values()) this.#tensors.set(stored.key, await readTensor(this.bundle, stored));
+    for (const stored of this.#stored.values())
+      this.#tensors.set(stored.key, await readTensor(this.bundle.array(stored)));
   }
 
   shapeOf(name: string): readonly number[] {

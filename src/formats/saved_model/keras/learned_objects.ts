@@ -11,7 +11,7 @@ import {
 } from '../../keras/learned/learned_fields.js';
 import type { Json, LayerJson } from '../../keras/import/topology.js';
 import type { BundleReader } from '../bundle/bundle_reader.js';
-import { readTensor } from '../bundle/stored_values.js';
+import { readTensor } from '../../../io/models/stored_model.js';
 import type { SavedModelFolder } from '../saved_model_folder.js';
 import type { SavedObjectMessage } from '../wire/object_messages.js';
 import type { MetaGraphMessage } from '../wire/saved_model_messages.js';
@@ -70,7 +70,7 @@ export class LearnedObjects {
     const stored = key === undefined ? null : this.bundle.find(key);
     if (stored === null || stored.dtype !== 'float32') return null;
     await this.bundle.checkRoom([stored.key]);
-    const tensor = await readTensor(this.bundle, stored);
+    const tensor = await readTensor(this.bundle.array(stored));
     const values = tensor.dataSync<'float32'>();
     tensor.dispose();
     return { shape: stored.shape, values };

@@ -1,8 +1,7 @@
 /** Values of a bundle come in pieces, which end within rows. */
-import { BundleReader, type DataFile } from '../../../../src/formats/saved_model/bundle/bundle_reader.js';
-import { BundleWriter } from '../../../../src/formats/saved_model/bundle/bundle_writer.js';
-import { readTensor } from '../../../../src/formats/saved_model/bundle/stored_values.js';
-import { readRows } from '../../../../src/layers/loaded_model.js';
+import { BundleReader, type DataFile } from '../../../src/formats/saved_model/bundle/bundle_reader.js';
+import { BundleWriter } from '../../../src/formats/saved_model/bundle/bundle_writer.js';
+import { readRows, readTensor } from '../../../src/io/models/stored_model.js';
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -46,7 +45,7 @@ describe('values of a bundle', () => {
         const columns = size / shape[0]!;
         const found = new Float32Array(size);
         let next = 0;
-        await readRows({ ...stored, name: 'table', pieces: () => bundle.pieces('table') }, (row, rows) => {
+        await readRows(bundle.array(stored), (row, rows) => {
           expect(row).toBe(next);
           expect(rows.length % columns).toBe(0);
           found.set(rows, row * columns);
@@ -54,7 +53,7 @@ describe('values of a bundle', () => {
         });
         expect(next).toBe(shape[0]!);
         expect(found).toEqual(values);
-        const tensor = await readTensor(bundle, stored);
+        const tensor = await readTensor(bundle.array(stored));
         expect(tensor.dataSync<'float32'>()).toEqual(values);
         tensor.dispose();
       });
