@@ -231,6 +231,16 @@ function finished(x: tf.Tensor, { weight, activate }: Computing): tf.Tensor {
   return activate(bias === null ? x : x.add(bias));
 }
 
+type Run = (given: tf.Tensor, computing: Computing, window: ReturnType<typeof windowOf>) => tf.Tensor;
+
+/** Runs where channels come last; bias and function follow. */
+function overWindows(axes: number, run: Run): LayerKind['compute'] {
+  return (x, computing) => {
+    const { fields } = computing;
+    return withChannelsLast(x, fields, (given) => finished(run(given, computing, windowOf(fields, axes)), computing));
+  };
+}
+
 /** What Keras writes of all convolutions, and most of them have not. */
 const FIXED = {
   groups: [1],
@@ -254,12 +264,9 @@ const convolution = (axes: 1 | 2 | 3): LayerKind => ({
     return { kernel: [...sizes, channelsOf(shape, fields) / groups, filters], ...withBias(fields, filters) };
   },
   shape: (shape, fields) => resultShape(shape, fields, fields['filters'] as number, sizeAfter),
-  compute: (x, computing) => {
-    const { fields, weight } = computing;
-    return withChannelsLast(x, fields, (given) =>
-      finished(convolved(given, weight('kernel')!, windowOf(fields, axes), fields['groups'] as number), computing),
-    );
-  },
+  compute: overWindows(axes, (given, { fields, weight }, window) =>
+    convolved(given, weight('kernel')!, window, fields['groups'] as number),
+  ),
   passesMask: false,
   isNeeded: (config) => dilates(config) || isGrouped(config) || config['padding'] === 'causal',
 });
@@ -273,12 +280,7 @@ const transposedConvolution = (axes: 1 | 2 | 3): LayerKind => ({
     return { kernel: [...sizes, filters, channelsOf(shape, fields)], ...withBias(fields, filters) };
   },
   shape: (shape, fields) => resultShape(shape, fields, fields['filters'] as number, sizeBefore),
-  compute: (x, computing) => {
-    const { fields, weight } = computing;
-    return withChannelsLast(x, fields, (given) =>
-      finished(transposed(given, weight('kernel')!, windowOf(fields, axes)), computing),
-    );
-  },
+  compute: overWindows(axes, (given, { weight }, window) => transposed(given, weight('kernel')!, window)),
   passesMask: false,
   fixed: FIXED,
   isNeeded: (config) => axes === 1 || dilates(config),
@@ -294,12 +296,7 @@ const depthwise = (axes: 1 | 2): LayerKind => ({
   },
   shape: (shape, fields) =>
     resultShape(shape, fields, channelsOf(shape, fields) * (fields['depthMultiplier'] as number), sizeAfter),
-  compute: (x, computing) => {
-    const { fields, weight } = computing;
-    return withChannelsLast(x, fields, (given) =>
-      finished(convolvedByChannel(given, weight('depthwise')!, windowOf(fields, axes)), computing),
-    );
-  },
+  compute: overWindows(axes, (given, { weight }, window) => convolvedByChannel(given, weight('depthwise')!, window)),
   passesMask: false,
   fixed: FIXED,
   isNeeded: (config) => axes === 1 || dilates(config),
@@ -325,14 +322,11 @@ const separable = (axes: 1 | 2): LayerKind => ({
     };
   },
   shape: (shape, fields) => resultShape(shape, fields, fields['filters'] as number, sizeAfter),
-  compute: (x, computing) => {
-    const { fields, weight } = computing;
-    return withChannelsLast(x, fields, (given) => {
-      const channels = convolvedByChannel(given, weight('depthwise')!, windowOf(fields, axes));
-      const pointwise = weight('pointwise')!;
-      return finished(product(channels, pointwise.reshape(pointwise.shape.slice(-2))), computing);
-    });
-  },
+  compute: overWindows(axes, (given, { weight }, window) => {
+    const channels = convolvedByChannel(given, weight('depthwise')!, window);
+    const pointwise = weight('pointwise')!;
+    return product(channels, pointwise.reshape(pointwise.shape.slice(-2)));
+  }),
   passesMask: false,
   fixed: FIXED,
   isNeeded: (config) => axes === 1 || dilates(config) || isChannelsFirst({ dataFormat: told(config, 'dataFormat') }),

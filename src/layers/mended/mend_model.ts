@@ -25,7 +25,7 @@ function mendUnstack(): void {
 }
 
 /** By the name of the class in tfjs. */
-const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: 2 | 3) => unknown>> = {
+const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: KerasVersion) => unknown>> = {
   AveragePooling1D: mendAveragePooling,
   AveragePooling2D: mendAveragePooling,
   AveragePooling3D: mendAveragePooling,
@@ -46,7 +46,7 @@ const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: 2 | 3) =>
   TimeDistributed: (layer, version) => version === 2 && mendTimeDistributed(layer),
 };
 
-function mendLayer(layer: tf.layers.Layer, version: 2 | 3): void {
+function mendLayer(layer: tf.layers.Layer, version: KerasVersion): void {
   if (mended.has(layer)) return;
   mended.add(layer);
   const className = layer.getClassName();
