@@ -24,7 +24,7 @@ import { WITH_SOURCES } from './helpers/programs.js';
 import { FileRunner } from './runner/file_runner.js';
 import { runInPool } from './runner/pool.js';
 import {
-  TEST_FOLDER,
+  ROOT,
   choose,
   longestFirst,
   needsOf,
@@ -47,7 +47,6 @@ const CHANGED = '--changed';
 const CHANGED_SECONDS = 35;
 /** Specs that start programs with what is built in `dist`; two helpers that many import say how. */
 const USES_BUNDLES = /\bWITH_DIST\b|\bnew Project\(|'dist\b|'[./]*\/dist\//;
-const ROOT = join(TEST_FOLDER, '..');
 /** Tells a process that it was started with the packages of this folder. */
 const USED = 'TFJS_EMBEDDINGS_TFJS_DIR';
 /** Silence of a process until the file that it runs counts as hung; specs that wait have their own limits. */
@@ -96,7 +95,7 @@ const WHOLE: Picked = { files: null, unchanged: 0 };
 function pickChanged(revision: string | null, graph: ImportGraph, passed: PassedSpecs | null): Picked {
   const { since, files } = changedFiles(ROOT, revision);
   const { files: shortForm } = inForm(specFiles(), true);
-  const ofBundles = graph.importersOfText(USES_BUNDLES, /^test\/(?!helpers\/pro)/);
+  const ofBundles = graph.importersOfText(USES_BUNDLES, /^(test\/(?!helpers\/pro)|tools\/)/);
   const own = shortForm.filter(({ name }) => !ofBundles.has(name));
   const unchanged = new Set(own.filter(({ name }) => passed?.isUnchanged(name)));
   // Not more than half of the cores' time: programs that specs start take theirs too.

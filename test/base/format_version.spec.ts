@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as emb from '../../src/node.js';
 import { readManifest, writeManifest } from '../../src/backends/cluster/checkpoints/manifest.js';
 import { checkFormatVersion } from '../../src/base/format_version.js';
-import { RELEASES, filesOf } from '../release/fixtures/told.js';
+import { RELEASES, filesOf } from '../../tools/release/fixtures/told.js';
 
 const LATER = 'A later version of tfjs-embeddings wrote it.';
 

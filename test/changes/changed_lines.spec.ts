@@ -1,4 +1,4 @@
-import { isIn } from '../mutations/measure.js';
+import { isIn } from '../../tools/mutations/measure.js';
 import { rangesIn } from './changed_lines.js';
 
 describe('lines that changed', () => {

@@ -1,7 +1,7 @@
 /** The spec files that a change is likely to be noticed by: `npm test -- --changed [REVISION]`. */
 import { spawnSync } from 'node:child_process';
 import { basename, extname } from 'node:path';
-import { nearness } from '../mutations/nearness.js';
+import { nearness } from '../../tools/mutations/nearness.js';
 import type { SpecFile } from '../runner/spec_files.js';
 import type { ImportGraph } from './import_graph.js';
 import { Mentions, namesOf } from './mentions.js';
@@ -70,7 +70,7 @@ function distanceOf(spec: string, { file, importers, mentioning }: Change): numb
   if (imports !== undefined) return imports / (1 + near) ** 2;
   if (stem(spec) === stem(file)) return NOT_IMPORTED / 10;
   const isOfKernels = isKernel && (isMentioned || /^test\/backends\/(native|wasm|tensorflow)\//.test(spec));
-  const isOfFolder = !isKernel && near > 0 && /^(custom-ops|models|docs|test)\//.test(file);
+  const isOfFolder = !isKernel && near > 0 && /^(custom-ops|models|docs|test|tools)\//.test(file);
   return isOfKernels || isOfFolder ? NOT_IMPORTED / (1 + near) : Infinity;
 }
 

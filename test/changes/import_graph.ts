@@ -6,7 +6,7 @@ import { sourcePaths } from '../../custom-ops/typescript/source_paths.mjs';
 
 /** Imports for values and for types, of packages too, and what specs import while they run. */
 const IMPORTS = /(?:\bfrom|\bimport|\bimport\()\s*'([^'\n]+)'|new URL\(\s*'(\.[^'\n]+)'/g;
-const FOLDERS = ['src', 'test', 'models', 'docs', 'custom-ops'];
+const FOLDERS = ['src', 'test', 'tools', 'models', 'docs', 'custom-ops'];
 
 export class ImportGraph {
   readonly #importers = new Map<string, Set<string>>();

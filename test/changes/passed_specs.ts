@@ -52,7 +52,7 @@ export class PassedSpecs {
   /** Another one where anything differs that a spec file can notice. */
   stampOf(spec: string): string {
     const reached = [...this.graph.reachedBy(spec)];
-    const readsAll = reached.some((file) => file.startsWith('test/') && READS_ALL.test(this.graph.textOf(file)));
+    const readsAll = reached.some((file) => /^(test|tools)\//.test(file) && READS_ALL.test(this.graph.textOf(file)));
     const files = readsAll ? this.#all : reached;
     return hashOf([this.#common, ...[...files].sort().map((file) => this.#lineOf(file))].join('\n'));
   }

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { ROOT } from '../helpers/project.js';
 
 const SETTINGS = ['.prettierrc.json', '.prettierignore', '.editorconfig', '.gitignore', '.oxlintrc.json', 'LICENSE'];
-/** All but the declared types, which need a build and a release: their specs lie in test/release. */
+/** All but the declared types, which need a build and a release: their specs lie in tools/release. */
 const PARTS = ['API docs', 'tsc', 'prettier', 'imports', 'oxlint', 'words'];
 
 const INDEX = `/** The public names. */

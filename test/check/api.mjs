@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 // @ts-check
 /**
- * The declared types of dist beside those of the last release. What breaks must be listed in test/release/deliberate.json,
+ * The declared types of dist beside those of the last release. What breaks must be listed in tools/release/deliberate.json,
  * each with its reason, and the version that CHANGELOG.md announces must be one that may break.
  */
 import { fileURLToPath } from 'node:url';
-import { announced } from '../release/changelog.mjs';
-import * as api from '../release/api/comparison.mjs';
-import { reportsOf } from '../release/api/reports.mjs';
+import { announced } from '../../tools/release/changelog.mjs';
+import * as api from '../../tools/release/api/comparison.mjs';
+import { reportsOf } from '../../tools/release/api/reports.mjs';
 
 const last = api.lastRelease();
 const breaks = api.allBreaks(
@@ -19,8 +19,8 @@ const head = announced();
 const problem = api.announcementProblem(last, breaks.length > 0, head);
 
 for (const { what, how } of unlisted) console.error(`breaks ${last}: ${what} ${how}`);
-if (unlisted.length > 0) console.error('List what is meant in test/release/deliberate.json, with the reason.');
-for (const { what } of unused) console.error(`test/release/deliberate.json: nothing breaks at ${what}`);
+if (unlisted.length > 0) console.error('List what is meant in tools/release/deliberate.json, with the reason.');
+for (const { what } of unused) console.error(`tools/release/deliberate.json: nothing breaks at ${what}`);
 if (problem !== null) {
   console.error(problem);
   for (const { what, how } of breaks) console.error(`  ${what} ${how}`);

@@ -27,7 +27,7 @@ function circles(graph) {
 
 const complaints = [];
 const graph = new Map();
-for (const path of ['src', 'custom-ops', 'models', 'test', 'docs'].flatMap(sources)) {
+for (const path of ['src', 'custom-ops', 'models', 'test', 'tools', 'docs'].flatMap(sources)) {
   const text = readFileSync(join(root, path), 'utf8');
   const lines = text.split('\n').length - 1;
   const generated = path === 'src/backends/wasm/kernels_wasm.ts';

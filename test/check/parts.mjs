@@ -48,7 +48,7 @@ export const PARTS = {
   },
   'declared types': {
     args: () => ['test/check/api.mjs'],
-    reads: (path) => /^test\/release\/|^CHANGELOG\.md$/.test(path),
+    reads: (path) => /^tools\/release\/|^CHANGELOG\.md$/.test(path),
     made: [DECLARATIONS],
   },
   prettier: {

@@ -1,7 +1,7 @@
 /** Headers and floats of `.npy` files. */
 import type { PositionedFile } from '../../src/base/platform.js';
 import { readNpyHeader, toFloat32Values } from '../../src/io/npy.js';
-import { HOSTILE_HEADERS } from '../attack/hostile/headers.js';
+import { HOSTILE_HEADERS } from '../../tools/attack/hostile/headers.js';
 import { expectError } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';
 import { floatBytes, halfBytes, npyBytes, type NpyParts } from './npy_bytes.js';

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { globSync } from 'tinyglobby';
 
-export const TEST_FOLDER = join(dirname(fileURLToPath(import.meta.url)), '..');
+export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+export const TEST_FOLDER = join(ROOT, 'test');
 /** Files that take less are run in the order of their paths. */
 const WORTH_RECORDING = 2;
 const SECONDS = new URL('seconds.json', import.meta.url);
@@ -37,8 +38,8 @@ export interface Choice {
 /** Every spec file, by path. */
 export function specFiles(): SpecFile[] {
   // Not what specs put into `.cache`: packages of Python, and links to the whole project.
-  const names = globSync('**/*.spec.ts', { cwd: TEST_FOLDER, followSymbolicLinks: false });
-  return names.sort().map((name) => ({ path: join(TEST_FOLDER, name), name: `test/${name}` }));
+  const names = globSync('{test,tools}/**/*.spec.ts', { cwd: ROOT, followSymbolicLinks: false });
+  return names.sort().map((name) => ({ path: join(ROOT, name), name }));
 }
 
 /** A pattern that is part of a path chooses files; any other chooses specs by their text. A path must choose some. */
@@ -67,7 +68,7 @@ export function recordedSeconds(): Map<string, number> {
 }
 
 export function recordSeconds(seconds: ReadonlyMap<string, number>): void {
-  const now = [...recordedSeconds(), ...seconds].filter(([name]) => existsSync(join(TEST_FOLDER, '..', name)));
+  const now = [...recordedSeconds(), ...seconds].filter(([name]) => existsSync(join(ROOT, name)));
   const kept = [...new Map(now)].filter(([, each]) => each >= WORTH_RECORDING).sort(([, a], [, b]) => b - a);
   const rounded = Object.fromEntries(kept.map(([name, each]) => [name, Math.round(each)]));
   writeFileSync(SECONDS, `${JSON.stringify(rounded, null, 2)}\n`);

@@ -1,5 +1,5 @@
 /** The addon called with anything: exceptions, never a crash. TFJS_EMBEDDINGS_FUZZ_SEED picks other calls. */
-import { runProgram } from '../../attack/child_program.js';
+import { runProgram } from '../../../tools/attack/child_program.js';
 
 const SEED = process.env['TFJS_EMBEDDINGS_FUZZ_SEED'] ?? '1';
 
@@ -18,7 +18,7 @@ interface CallReport extends Report {
 
 /** What an attack reports after so many calls. */
 async function attack<T extends Report>(program: string, calls: number): Promise<T> {
-  const file = new URL(`../../attack/${program}`, import.meta.url);
+  const file = new URL(`../../../tools/attack/${program}`, import.meta.url);
   const { lastLine, problem } = await runProgram(file, [SEED, calls], { timeoutMs: 110_000 });
   expect(problem).toBeNull();
   const report = JSON.parse(lastLine) as T;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { HOSTILE_SAVED_MODELS } from '../../attack/hostile/saved_models.js';
+import { HOSTILE_SAVED_MODELS } from '../../../tools/attack/hostile/saved_models.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
 

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { PYTHON_TIMEOUT_MS, pythonWithConverter, type Python } from '../../backends/tensorflow/python_tensorflow.js';
-import { censusModel } from '../../bench/census_model.js';
+import { censusModel } from '../../../tools/bench/census_model.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
 import { largestDifference, namesOf, plain, scramble } from './exports.js';

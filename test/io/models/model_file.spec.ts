@@ -15,7 +15,7 @@ import { basename, join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { loadModel } from '../../../src/io/models/model_file.js';
-import { HOSTILE_MODELS } from '../../attack/hostile/models.js';
+import { HOSTILE_MODELS } from '../../../tools/attack/hostile/models.js';
 import { Random } from '../../helpers/random.js';
 import { watchDisk } from './watched_disk.js';
 import { loadNumber, numberedArtifacts, saveNumber } from './numbered_model.js';

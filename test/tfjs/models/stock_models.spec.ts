@@ -5,7 +5,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { isOwnModel } from '../../../src/tfjs/models/own_models.js';
 import { WITH_SOURCES } from '../../helpers/programs.js';
-import { lastJson } from '../../frozen/programs.js';
+import { lastJson } from '../../../tools/frozen/programs.js';
 import { expectError, expectRejection } from '../../helpers/errors.js';
 import { expectNoLeakAsync } from '../../helpers/tensors.js';
 

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lastJson } from '../../frozen/programs.js';
+import { lastJson } from '../../../tools/frozen/programs.js';
 import { ROOT } from '../../helpers/project.js';
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url));
