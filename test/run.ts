@@ -19,7 +19,7 @@ import { platformHere } from '../src/backends/native/prebuilt_addon.js';
 import { changedFiles, isRevision, specsFor } from './changes/changed_specs.js';
 import { ImportGraph } from './changes/import_graph.js';
 import { PassedSpecs } from './changes/passed_specs.js';
-import { LONG_FORM, inForm, takeForm } from './forms/forms.js';
+import { LONG_FORM, inForm, oneIn, takeForm } from './forms/forms.js';
 import { WITH_SOURCES } from './helpers/programs.js';
 import { FileRunner } from './runner/file_runner.js';
 import { runInPool } from './runner/pool.js';
@@ -101,7 +101,7 @@ function pickChanged(revision: string | null, graph: ImportGraph, passed: Passed
   // Not more than half of the cores' time: programs that specs start take theirs too.
   const seconds = (CHANGED_SECONDS * availableParallelism()) / 2;
   const rest = own.filter((spec) => !unchanged.has(spec));
-  const picked = specsFor(files, rest, graph, recordedSeconds(), seconds);
+  const picked = specsFor(files, rest, graph, recordedSeconds(), seconds, oneIn);
   console.log(`${files.length} files changed since ${since}: ${someOf(files)}`);
   if (unchanged.size > 0) {
     console.log(

@@ -107,6 +107,20 @@ describe('spec files for a change', () => {
     expect(picked(70)).toEqual(['test/a.spec.ts']);
   });
 
+  it('are whole where they are the nearest and there is time, though others run a sample', () => {
+    const specs = ['test/a.spec.ts', 'test/b.spec.ts', 'test/c.spec.ts'].map(spec);
+    const texts = specs.map(({ name }) => [name, "import '../src/x.js';"] as const);
+    const small = new ImportGraph(new Map([...texts, ['src/x.ts', ''] as const]));
+    const sampled = { 'test/a.spec.ts': 3, 'test/b.spec.ts': 30, 'test/c.spec.ts': 2 };
+    const oneIn = (name: string): number => sampled[name as keyof typeof sampled];
+    const picked = (seconds: number): string[] => {
+      const { files } = specsFor(['src/x.ts'], specs, small, new Map(), seconds, oneIn);
+      return files.map(({ name, isWhole = false }) => `${name} ${isWhole ? 'whole' : 'sampled'}`);
+    };
+    expect(picked(20)).toEqual(['test/a.spec.ts whole', 'test/b.spec.ts sampled', 'test/c.spec.ts whole']);
+    expect(picked(2)).toEqual(['test/a.spec.ts sampled', 'test/b.spec.ts sampled']);
+  });
+
   it('fill the time, and those left out are told', () => {
     const specs = ['test/a.spec.ts', 'test/b.spec.ts', 'test/c.spec.ts'].map(spec);
     const texts = new Map(specs.map(({ name }) => [name, "import '../src/x.js';"]));

@@ -13,6 +13,8 @@ const NOT_IMPORTED = 20;
 /** A spec file that has a name of the change counts as if it shared so many folders more with it: one of few, and others. */
 const MENTIONED = { few: 4, many: 2 };
 const FEW = 8;
+/** So many of the nearest are run whole where there is time, though the short form runs a sample of them. */
+const WHOLE = 4;
 /** The nearest spec file is run although it fills all the time, unless it takes longer than this. */
 const MOST_OF_NEAREST = 50;
 
@@ -83,7 +85,8 @@ export interface Picked {
 
 /**
  * Spec files for some changes, until `seconds` of work are full. What is near and quick comes first: a spec file counts its
- * distance, and more the longer it takes.
+ * distance, and more the longer it takes. `oneIn`: of how many specs of a file one is run, which the nearest ones are not
+ * left with.
  */
 export function specsFor(
   changed: readonly string[],
@@ -91,6 +94,7 @@ export function specsFor(
   graph: ImportGraph,
   secondsOf: ReadonlyMap<string, number>,
   seconds: number,
+  oneIn: (file: string) => number = () => 1,
 ): Picked {
   const mentions = new Mentions((file) => graph.textOf(file));
   const all = changed.map((file): Change => {
@@ -112,7 +116,11 @@ export function specsFor(
   const leftOut: SpecFile[] = [];
   let left = seconds;
   for (const { spec } of ranked) {
-    if (cost(spec) <= left || (files.length === 0 && leftOut.length === 0 && cost(spec) <= MOST_OF_NEAREST)) {
+    const whole = cost(spec) * oneIn(spec.name);
+    if (files.length < WHOLE && whole > cost(spec) && whole <= left) {
+      files.push({ ...spec, isWhole: true });
+      left -= whole;
+    } else if (cost(spec) <= left || (files.length === 0 && leftOut.length === 0 && cost(spec) <= MOST_OF_NEAREST)) {
       files.push(spec);
       left -= cost(spec);
     } else leftOut.push(spec);

@@ -38,15 +38,20 @@ function drawn(place: number): number {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
+/** Of how many specs of a file the short form runs one. */
+export function oneIn(file: string, { sampled }: Pick<LongForm, 'sampled'> = LONG_FORM): number {
+  return Object.hasOwn(sampled, file) ? sampled[file]!.oneIn : 1;
+}
+
 /** Whether the short form runs a spec of this file, by its name and by how many are before it. */
 export function shortFormOf(
   file: string,
   { specs, sampled }: Pick<LongForm, 'specs' | 'sampled'> = LONG_FORM,
 ): (name: string, place: number) => boolean {
   const leftOut = Object.hasOwn(specs, file) ? specs[file]!.names : [];
-  const oneIn = Object.hasOwn(sampled, file) ? sampled[file]!.oneIn : 1;
+  const each = oneIn(file, { sampled });
   // One of each group of neighbours, drawn, so that no loop that makes the specs keeps in step with them.
-  const isSampled = (place: number): boolean => place % oneIn === drawn(Math.floor(place / oneIn)) % oneIn;
+  const isSampled = (place: number): boolean => place % each === drawn(Math.floor(place / each)) % each;
   return (name, place) => isSampled(place) && !leftOut.some((text) => name.includes(text));
 }
 

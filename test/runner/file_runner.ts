@@ -37,11 +37,11 @@ export class FileRunner {
     });
   }
 
-  async run({ path, name }: SpecFile): Promise<void> {
+  async run({ path, name, isWhole }: SpecFile): Promise<void> {
     const { env } = this.#jasmine;
     env.parallelReset();
     expectWholeErrors();
-    env.configure({ specFilter: this.#filterOf(name) });
+    env.configure({ specFilter: this.#filterOf(name, isWhole) });
     this.#random.startFor(name);
     try {
       await import(pathToFileURL(path).href);
@@ -56,9 +56,9 @@ export class FileRunner {
     this.tell({ kind: 'done', status: end.overallStatus });
   }
 
-  #filterOf(file: string): (spec: { getFullName(): string }) => boolean {
+  #filterOf(file: string, isWhole = false): (spec: { getFullName(): string }) => boolean {
     const { texts, isShort } = this.task;
-    const isInForm = isShort ? shortFormOf(file) : () => true;
+    const isInForm = isShort && !isWhole ? shortFormOf(file) : () => true;
     // Jasmine may ask again.
     const places = new Map<object, number>();
     return (spec) => {

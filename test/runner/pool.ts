@@ -80,7 +80,7 @@ class Lane {
         finish();
       };
       child.on('message', listen).on('close', closed);
-      child.send({ path: file.path, name: file.name }, (error) => {
+      child.send(file, (error) => {
         if (error !== null) endAll(child); // it is gone, and says so by `close`
       });
     });

@@ -27,6 +27,8 @@ export interface SpecFile {
   readonly path: string;
   /** The path from the root of the project, with slashes. */
   readonly name: string;
+  /** It is run whole, whatever the form leaves out. */
+  readonly isWhole?: boolean;
 }
 
 export interface Choice {
