@@ -155,6 +155,7 @@ describe('Losses of ranking', () => {
     expectError(() => losses['sampledSoftmax']!({ temperature: 0 }), 'ValueError', 'temperature', '0');
     expectError(() => losses['listMLE']!({ temperature: '1' }), 'TypeError', 'temperature', '1');
     expectError(() => losses['inBatchSoftmax']!({ samplingProbabilities: 3 }), 'TypeError', 'samplingProbabilities');
+    expect(() => losses['sampledSoftmax']!({ samplingProbabilities: [0, 1, 0.5] })).not.toThrow();
     const probabilities = { samplingProbabilities: [0.5, 2] };
     expectError(() => losses['sampledSoftmax']!(probabilities), 'ValueError', 'samplingProbabilities[1]', '2');
     expectError(() => losses['cosineContrastive']!({ margin: NaN }), 'ValueError', 'margin', 'NaN');
