@@ -4,7 +4,7 @@ import { brand } from '../base/per_process.js';
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkWhole, readConfig } from './arguments.js';
 import { asWhole, readCells, type CellData, type Cells, type NamedCells } from './cells/cells.js';
-import { fingerprint64 } from './hashes/farm_hash.js';
+import { fingerprint64, joinedFingerprint } from './hashes/farm_hash.js';
 import { checkOutputMode, encode, type OutputMode, type OutputModeInput, type OutputOf } from './cells/output_mode.js';
 import { rankOf, shapeOf } from './cells/written_cells.js';
 
@@ -27,18 +27,8 @@ export interface HashedCrossingConfig {
 }
 
 const encoder = new TextEncoder();
-const wrap = (x: bigint): bigint => BigInt.asUintN(64, x);
-const shiftMix = (x: bigint): bigint => x ^ (x >> 47n);
-const MULTIPLIER = 0xc6a4a7935bd1e995n;
 /** What TensorFlow starts with. */
 const HASH_KEY = 0xdecafcaffen;
-
-/** TensorFlow's FingerprintCat64: two fingerprints as one. */
-function joined(first: bigint, second: bigint): bigint {
-  const mixed = first ^ MULTIPLIER ^ wrap(shiftMix(wrap(second * MULTIPLIER)) * MULTIPLIER);
-  const result = wrap(shiftMix(wrap(mixed * MULTIPLIER)) * MULTIPLIER);
-  return shiftMix(result);
-}
 
 /**
  * Turns two or more features into ids in [0, numBins): row i of the result is a hash of row i of each. With an
@@ -133,7 +123,7 @@ export class HashedCrossing<M = 'int'> {
         let own = known[i]!.get(value);
         if (own === undefined)
           known[i]!.set(value, (own = fingerprintOf(value, row, isFloat32, places ?? `features[${i}]`)));
-        hash = joined(hash, own);
+        hash = joinedFingerprint(hash, own);
       });
       return Number(hash % BigInt(this.numBins));
     });
@@ -159,5 +149,5 @@ export class HashedCrossing<M = 'int'> {
 /** A whole number stands for itself. */
 function fingerprintOf(value: unknown, position: number, isFloat32: boolean, named: NamedCells): bigint {
   if (typeof value === 'string') return fingerprint64(encoder.encode(value));
-  return wrap(BigInt(asWhole(value, position, isFloat32, named)));
+  return BigInt.asUintN(64, BigInt(asWhole(value, position, isFloat32, named)));
 }

@@ -323,6 +323,100 @@ for value in ANY:
     case("GatherNd", value, i([[0, 1], [1, 3], [2, 0], [-1, 0]]), bad_indices_policy="IGNORE")
     case("GatherNd", value, i([[1], [2]]), bad_indices_policy="IGNORE")
 
+for words, splits in [(["a", "bb", "c", "ß", "e"], [0, 2, 2, 5]), (["x"], [0, 1]), ([], [0]), ([], [0, 0])]:
+    for widths in ([1], [2, 3], [5, 1], [4]):
+        for pad, short in [(0, False), (-1, False), (0, True), (1, False), (1, True), (2, False)]:
+            case("StringNGrams", s(words), i(splits), separator=b"|", ngram_widths=widths, left_pad=b"<", right_pad=b">", pad_width=pad, preserve_short_sequences=short)
+TEXTS = s([" a  b\tc ", "", "x,,y,", "Ä\u0130ß,Σ", ",", "A b"])
+for sep in ["", ",", ",,", "b\tc", "ß,"]:
+    for most in (-1, 0, 1, 2):
+        case("StringSplitV2", TEXTS, s(sep), maxsplit=most)
+case("StringSplitV2", s([]), s(","))
+case("StringSplitV2", AS, s(","))
+for op in ["StringLower", "StringUpper"]:
+    for encoding in [b"", b"utf-8"]:
+        case(op, TEXTS, encoding=encoding)
+        case(op, AS, encoding=encoding)
+    case(op, s([b"A\xffz\xc3", b"\xed\xa0\x80B"]), encoding=b"")
+for separator in [b"", b", ", "ß".encode()]:
+    case("UnsortedSegmentJoin", s(["a", "b", "", "d"]), i([1, 0, 1, -1]), i(3), separator=separator)
+    case("UnsortedSegmentJoin", AS, i([1, 1]), i(2), separator=separator)
+    case("UnsortedSegmentJoin", AS, i([[1, 0, 1], [0, 3, 1]]), i(4), separator=separator)
+case("UnsortedSegmentJoin", s([]), i([]), i(2))
+case("UnsortedSegmentJoin", s(["a", "b"]), i([0, 2]), i(2))
+for value in NUMBERS:
+    case("Bucketize", value, boundaries=[-1.0, 0.25, 3.0])
+    case("Bucketize", value, boundaries=[1.0, 1.0])
+    case("Bucketize", value, boundaries=[])
+    case("Bucketize", empty(value, 0, 3), boundaries=[1.0])
+case("Bucketize", f([np.nan, np.inf, -np.inf, 0.1]), boundaries=[0.1, 5.0])
+case("Bucketize", i([16777217, 16777216]), boundaries=[16777217.0])
+case("Bucketize", A, boundaries=[2.0, 1.0])
+for value in ANY:
+    for shift, axis in [(1, 0), (-1, 1), (5, -1), ([1, 2], [0, 1]), ([1, -3], [1, 1]), ([], [])]:
+        case("Roll", value, i(shift), i(axis))
+    case("Roll", empty(value, 0, 3), i(1), i(0))
+    case("Roll", value[0], i(2), i(0))
+for op in ["Xlogy", "Xlog1py", "Xdivy"]:
+    case(op, f([0, 0, 0, 2, -1, 3]), f([0, np.nan, -2, 4, 0.5, 0]))
+    case(op, A, np.abs(A[0]))
+    case(op, f([[0], [2]]), f([0, 1.5, 3]))
+    case(op, f(0), f([[1, 0], [np.inf, 2]]))
+    case(op, empty(A, 0, 3), A[0])
+for value in [*ANY, empty(A, 2, 0, 3)]:
+    square = value if value.ndim == 3 else np.stack([value, value[::-1]])
+    pad = np.asarray(b"-" if value.dtype == object else 9, value.dtype)
+    case("MatrixDiagPart", square)
+    for k in (0, 1, -1, 2, [-1, 1], [0, 2], [-1, 0], [1, 2], [-1, 2], 3):
+        case("MatrixDiagPartV2", square, i(k), pad)
+        for align in (b"RIGHT_LEFT", b"LEFT_RIGHT", b"LEFT_LEFT", b"RIGHT_RIGHT"):
+            case("MatrixDiagPartV3", square, i(k), pad, align=align)
+for value in ANY:
+    pad = np.asarray(b"-" if value.dtype == object else 9, value.dtype)
+    zero = np.asarray(b"" if value.dtype == object else 0, value.dtype)
+    case("MatrixDiag", value)
+    case("MatrixDiagV2", value, i(1), i(-1), i(-1), pad)
+    case("MatrixDiagV2", value, i([0, 1]), i(3), i(-1), pad)
+    for k, rows, columns in [(0, -1, -1), (1, -1, -1), (-2, -1, -1), (0, 3, 5), (0, 5, -1), (0, 4, 4), ([0, 1], -1, -1), ([-1, 0], 3, 3), ([0, 1], 3, 4), ([-1, 0], 2, -1)]:
+        for align in (b"RIGHT_LEFT", b"LEFT_RIGHT"):
+            case("MatrixDiagV3", value, i(k), i(rows), i(columns), pad, align=align)
+    case("MatrixSetDiag", value, value[0, :2])
+    case("MatrixSetDiagV2", value, value[:, :2], i([0, 1]))
+    for align in (b"RIGHT_LEFT", b"LEFT_RIGHT"):
+        case("MatrixSetDiagV3", value, value[0, :2], i(0), align=align)
+        case("MatrixSetDiagV3", value, value[:, :2], i([-1, 0]), align=align)
+        case("MatrixSetDiagV3", np.stack([value, value]), np.stack([value[:, :2], value[:, 1:]]), i([1, 2]), align=align)
+        case("MatrixSetDiagV3", value, value, i(0), align=align)
+
+l = lambda value: np.array(value, np.int64)
+ROWS_AT, FEW_AT = i([[0, 0], [0, 1], [2, 0]]), i([[0, 0], [1, 0], [2, 0], [2, 1]])
+WORDS, PLACES, SHAPE = s(["a", "Ä", ""]), l([7, -3, 0, 2147483647]), l([3, 2])
+CROSSED = [
+    ([ROWS_AT], [WORDS], []), ([ROWS_AT, FEW_AT], [WORDS, PLACES], []), ([FEW_AT], [PLACES], [s([["x", "y"], ["z", ""], ["w", "v"]])]),
+    ([], [], [l([[1, 2], [3, 4]]), s([["x"], ["y"]])]), ([ROWS_AT[:0]], [WORDS[:0]], [l([[1], [2], [3]])]), ([FEW_AT], [PLACES], [l([[1], [2]])]),
+    ([FEW_AT, ROWS_AT, ROWS_AT], [PLACES, WORDS, WORDS], []),
+]
+HASHED = [dict(num_buckets=7, hash_key=956888297470), dict(num_buckets=1000000, hash_key=-2)]
+for indices, values, dense in CROSSED:
+    given = [indices, values, [SHAPE] * len(indices), dense]
+    plain_type = dict(out_type=tf.string, internal_type=tf.string)
+    case("SparseCross", *given, hashed_output=False, num_buckets=0, hash_key=1, **plain_type)
+    for hashes in HASHED:
+        case("SparseCross", *given, hashed_output=True, out_type=tf.int64, internal_type=tf.int64, **hashes)
+    case("SparseCrossV2", *given, s("-ß-"))
+RAGGED = [([s(["a", "b", "c"])], [l([0, 2, 2, 3])]), ([l([5, -6, 7])], [l([0, 0, 1, 3])])]
+for order, ragged, sparse, dense in [
+    (b"R", RAGGED[:1], [], []), (b"RR", RAGGED, [], []), (b"RSD", RAGGED[:1], [(ROWS_AT, WORDS)], [l([[1, 2], [3, 4], [5, 6]])]),
+    (b"DSRSR", RAGGED, [(ROWS_AT, WORDS), (FEW_AT, PLACES)], [s([["x"], ["y"], ["z"]])]), (b"RD", RAGGED[1:], [], [l([[1], [2]])]),
+]:
+    given = [
+        [r[0][0] for r in ragged], [r[1][0] for r in ragged], [a for a, _ in sparse], [v for _, v in sparse], [SHAPE] * len(sparse), dense,
+    ]
+    types = dict(out_row_splits_type=tf.int64, input_order=order)
+    case("RaggedCross", *given, hashed_output=False, num_buckets=0, hash_key=1, out_values_type=tf.string, **types)
+    for hashes in HASHED:
+        case("RaggedCross", *given, hashed_output=True, out_values_type=tf.int64, **hashes, **types)
+
 every = sys.argv[1:] == ["every"]
 random.seed(26)
 kept = CASES if every else [c for c in CASES[:FEW] if random.random() < 0.33] + CASES[FEW:]

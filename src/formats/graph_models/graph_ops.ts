@@ -1,10 +1,12 @@
 /** All ops that this package registers. */
 import * as tf from '@tensorflow/tfjs';
 import { runOperation } from './run_operation.js';
+import { CROSS_OPS } from './crosses.js';
 import { EMBEDDING_OPS } from './embedding_ops.js';
 import { type GraphOp, graphOp } from './graph_op.js';
 import { ARITHMETIC_OPS } from './mended/arithmetic.js';
 import { CAST_OPS } from './mended/casts.js';
+import { DIAGONAL_OPS } from './mended/diagonals.js';
 import { withNumberTypes } from './mended/number_types.js';
 import { MOVING_OPS } from './mended/moves.js';
 import { OTHER_MENDED_OPS } from './mended/others.js';
@@ -107,6 +109,8 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...MOVING_OPS,
     ...PRODUCT_OPS,
     ...TEXT_OPS,
+    ...CROSS_OPS,
+    ...DIAGONAL_OPS,
     ...OTHER_MENDED_OPS,
   ]).map((op) => [op.signature.name, op]),
 );

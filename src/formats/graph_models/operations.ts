@@ -25,6 +25,7 @@ import {
   sparseSplit,
   sparseToDense,
 } from './reference/sparse.js';
+import { sparseAdd, sparseReduce, withDense } from './reference/sparse_sums.js';
 import { scatter, type Meeting } from './reference/scatter.js';
 import { sparseTensorDenseMatMul } from './reference/sparse_matmul.js';
 import { stridedSliceGrad } from './reference/strided_slice_grad.js';
@@ -206,6 +207,32 @@ const SPARSE: Operation[] = [
         call.bool('validate_indices', true),
       ),
     { attributes: { validate_indices: 'bool' } },
+  ),
+  ...(['sum', 'max'] as const).map((reduction) =>
+    operation(
+      `SparseReduce${capital(reduction)}(input_indices: int64, input_values: T, input_shape: int64, ` +
+        'reduction_axes: int32) -> output: T',
+      NUMBERS,
+      (call) => sparseReduce(reduction, call.all(), call.bool('keep_dims', false)),
+      { attributes: { keep_dims: 'bool' } },
+    ),
+  ),
+  operation(
+    'SparseAdd(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, ' +
+      'thresh: Treal) -> sum_indices: int64, sum_values: T, sum_shape: int64',
+    NUMBERS,
+    (call) => sparseAdd(call.all()),
+    { inTensorFlow: false },
+  ),
+  ...(['Add', 'Mul'] as const).map((name) =>
+    operation(
+      `SparseDenseCwise${name}(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> output: T`,
+      NUMBERS,
+      (call) => {
+        const times = call.one('dense').dtype === 'int32' ? Math.imul : (a: number, b: number): number => a * b;
+        return withDense(name === 'Add' ? (a, b) => a + b : times, call.all());
+      },
+    ),
   ),
 ];
 

@@ -5,7 +5,7 @@ import type { GraphArtifacts, GraphNodeDef } from '../../tfjs/graph_models/graph
 import { neededNodes } from './needed_nodes.js';
 import { expressionOf } from './regular_expressions.js';
 
-type Told = { readonly s?: unknown; readonly i?: string | number } | undefined;
+type Told = { readonly s?: unknown; readonly i?: string | number; readonly b?: boolean } | undefined;
 
 const told = ({ attr }: GraphNodeDef, name: string): Told => attr?.[name] as Told;
 
@@ -18,14 +18,26 @@ function textOf(node: GraphNodeDef, name: string): string {
 /** Throw a ValueError for a node of the op. */
 const CHECKS: Readonly<Record<string, (node: GraphNodeDef) => void>> = {
   StaticRegexReplace: (node) => void expressionOf(textOf(node, 'pattern'), true),
-  StringToHashBucketFast: (node) => {
-    const buckets = Number(told(node, 'num_buckets')?.i ?? 0);
-    if (buckets <= 2 ** 31) return;
-    throw new ValueError(node.name, 'at most 2^31 num_buckets, whose numbers fit int32', buckets);
-  },
+  StringToHashBucketFast: checkBuckets,
+  SparseCross: checkCross,
+  RaggedCross: checkCross,
   ScatterNd: refuseIgnoring,
   TensorScatterUpdate: refuseIgnoring,
 };
+
+function checkBuckets(node: GraphNodeDef): void {
+  const buckets = Number(told(node, 'num_buckets')?.i ?? 0);
+  if (buckets <= 2 ** 31) return;
+  throw new ValueError(node.name, 'at most 2^31 num_buckets, whose numbers fit int32', buckets);
+}
+
+/** Without a number of buckets a hash is any number of 63 bits. */
+function checkCross(node: GraphNodeDef): void {
+  if (told(node, 'hashed_output')?.b !== true) return;
+  checkBuckets(node);
+  const buckets = Number(told(node, 'num_buckets')?.i ?? 0);
+  if (buckets < 1) throw new ValueError(node.name, 'num_buckets of at least 1, so that hashes fit int32', buckets);
+}
 
 function refuseIgnoring(node: GraphNodeDef): void {
   const policy = textOf(node, 'bad_indices_policy');

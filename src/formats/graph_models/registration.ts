@@ -66,9 +66,9 @@ function rewritten(artifacts: GraphArtifacts): GraphArtifacts {
 
 /**
  * Registers the ops that graphs of embedding models hold and tfjs-converter lacks, and returns their names. From then on
- * `tf.loadGraphModel` refuses a graph that holds ops of this package beside unregistered ops that its outputs need: the
- * error names them, where they stand, and what registers each. Other graphs with such ops load as in stock tfjs, with a
- * warning that says the same. Ops that were registered before by `tf.registerOp` stay as they are and count as known.
+ * `tf.loadGraphModel` refuses a graph whose outputs need unregistered ops: the error names them, where they stand, and
+ * what registers each. A graph that holds them where its outputs need none loads, with a warning that says the same. Ops
+ * that were registered before by `tf.registerOp` stay as they are and count as known.
  *
  * Ops run as TensorFlow ops on the backend `tensorflow` and as plain kernels elsewhere. May be called again.
  * Integers are int32: a value beyond is a ValueError.

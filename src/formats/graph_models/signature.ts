@@ -5,6 +5,8 @@ import { ValueError } from '../../base/errors.js';
 const MOST_TENSORS = 65_536;
 /** Counts that may be 0; of all others TensorFlow wants at least 1. */
 const MAY_BE_NONE: readonly string[] = ['RAGGED_RANK', 'OUTPUT_RAGGED_RANK', 'output_ragged_rank'];
+/** Lists of types, of which tfjs-converter knows none where they are empty. */
+const LISTS = /^(ragged|sparse|dense)_(values_|splits_)?types$/;
 
 /** One argument: a tensor, or as many as an attribute says. */
 export interface Argument {
@@ -41,8 +43,9 @@ export function parseSignature(text: string): Signature {
 export function countOf({ count }: Argument, attributes: Readonly<Record<string, unknown>>): number {
   if (count === null) return 1;
   const value = attributes[count];
-  const number = Array.isArray(value) ? value.length : Number(value ?? NaN);
-  const least = MAY_BE_NONE.includes(count) ? 0 : 1;
+  const isList = LISTS.test(count);
+  const number = Array.isArray(value) ? value.length : Number(value ?? (isList ? 0 : NaN));
+  const least = isList || MAY_BE_NONE.includes(count) ? 0 : 1;
   if (Number.isInteger(number) && number >= least && number <= MOST_TENSORS) return number;
   throw new ValueError(count, `a whole number in [${least}, ${MOST_TENSORS}]`, value);
 }

@@ -1,4 +1,4 @@
-/** Graphs with unregistered ops: refused when they are loaded, or loaded with a warning, as stock tfjs loads them. */
+/** Graphs with unregistered ops: refused when they are loaded, or loaded with a warning where the outputs need none. */
 import { ValueError, described } from '../../base/errors.js';
 import { warnOnce } from '../../base/warn_once.js';
 import {
@@ -8,7 +8,6 @@ import {
   type GraphNodeDef,
 } from '../../tfjs/graph_models/graph_loading.js';
 import { neededNodes } from './needed_nodes.js';
-import { STOCK_OPS } from './stock_ops.js';
 
 /** Places of an op that an error lists. */
 const MOST_PLACES = 5;
@@ -48,8 +47,7 @@ function placesByOp({ modelTopology, modelInitializer }: GraphArtifacts): Map<st
 
 /**
  * Throws ValueError with all unregistered ops, their places, and how each would be registered, where the outputs need
- * them and the graph holds ops of this package, and where the initializer does, which runs at once. Other graphs are
- * those of stock tfjs, which runs what of them it can: a warning tells the same.
+ * one of them, and where the initializer does, which runs at once. A graph that runs without them is told of in a warning.
  */
 export function refuseUnknownOps(artifacts: GraphArtifacts, ours: ReadonlySet<string>): void {
   const places = placesByOp(artifacts);
@@ -64,10 +62,7 @@ export function refuseUnknownOps(artifacts: GraphArtifacts, ours: ReadonlySet<st
     return `${op} at ${texts.slice(0, MOST_PLACES).join(', ')}${more} (${hint})`;
   });
   const needed = neededNodes(artifacts);
-  const holdsOurs = [...places.keys()].some((op) => ours.has(op) && !STOCK_OPS.includes(op));
-  const initial = new Set(artifacts.modelInitializer?.node);
-  const isDue = unknown.some(([, all]) => all.some(({ node }) => initial.has(node) || (holdsOurs && needed.has(node))));
-  if (!isDue) {
+  if (!unknown.some(([, all]) => all.some(({ node }) => needed.has(node)))) {
     warnOnce(`a graph model holds ops that are not registered, and fails where a run needs them: ${told.join('; ')}.`);
     return;
   }

@@ -118,3 +118,12 @@ export function fingerprint64(bytes: Uint8Array): bigint {
   }
   return length <= 64 ? upTo64(input, length) : beyond64(input, length);
 }
+
+/** The seed of what joins two fingerprints. */
+const JOINT = 0xc6a4a7935bd1e995n;
+
+/** TensorFlow's FingerprintCat64: two fingerprints as one. */
+export function joinedFingerprint(first: bigint, second: bigint): bigint {
+  const mixed = first ^ JOINT ^ wrap(fold(wrap(second * JOINT)) * JOINT);
+  return fold(wrap(fold(wrap(mixed * JOINT)) * JOINT));
+}

@@ -12,7 +12,7 @@ interface Closer {
 interface Internals {
   readonly node: {
     readonly name: string;
-    readonly rawAttrs?: Readonly<Record<string, { s?: unknown; type?: unknown } | undefined>>;
+    readonly rawAttrs?: Readonly<Record<string, { s?: unknown; i?: unknown; type?: unknown } | undefined>>;
   };
   readonly context: {
     /** One object for the graph of a model and for its initializer. */
@@ -66,6 +66,11 @@ export function textAttribute(node: tf.GraphNode, name: string): string {
   const text = internals(node).node.rawAttrs?.[name]?.s;
   if (Array.isArray(text)) return String.fromCharCode(...(text as number[]));
   return typeof text === 'string' ? tf.env().global.atob(text) : '';
+}
+
+/** An attribute of 64 bits, as it was written; `node.attrs` has the nearest number of a double. */
+export function wholeAttribute(node: tf.GraphNode, name: string): bigint {
+  return BigInt((internals(node).node.rawAttrs?.[name]?.i ?? 0) as string | number);
 }
 
 /** A type as TensorFlow calls it, such as `DT_HALF`; tfjs knows fewer. */

@@ -101,19 +101,25 @@ describe('converter.registerOps', () => {
     expect((await refusal([{ name: 'x', op: 'FooLookup' }, OURS])).name).toBe('ValueError');
   });
 
-  it('loads what stock tfjs loads, with a warning, and runs the rest of it', async () => {
+  it('loads a graph of stock ops with a warning where its outputs need no unknown one, and runs the rest of it', async () => {
     await expectNoLeakAsync(async () => {
       const x = { name: 'x', op: 'Placeholder', attr: float32 };
-      const unknown = { name: 'lost', op: 'FooLookup', input: ['x'] };
+      const nodes = [
+        x,
+        { name: 'lost', op: 'FooLookup', input: ['x'] },
+        { name: 'y', op: 'Neg', input: ['x'] },
+        { name: 'z', op: 'Neg', input: ['lost'] },
+      ];
+      expect((await refusal(nodes)).received).toContain(`FooLookup at "lost" (tf.registerOp('FooLookup'`);
       let model: tf.GraphModel | null = null;
       const told = await warningsWhile(async () => {
-        model = await load([x, unknown, { name: 'y', op: 'Neg', input: ['lost'] }]);
+        model = await load(nodes, {}, { signature: { outputs: { y: { name: 'y:0', dtype: 'DT_FLOAT' } } } });
       });
       expect(told.length).toBe(1);
       expect(told[0]).toContain(`FooLookup at "lost" (tf.registerOp('FooLookup'`);
       const feeds = { lost: tf.tensor1d([2]) };
-      expect(execute(model!, feeds, 'y')).toEqual([[-2]]);
-      expect(() => execute(model!, { x: tf.tensor1d([2]) }, 'y')).toThrowError(/Unknown op 'FooLookup'/);
+      expect(execute(model!, feeds, 'z')).toEqual([[-2]]);
+      expect(() => execute(model!, { x: tf.tensor1d([2]) }, 'z')).toThrowError(/Unknown op 'FooLookup'/);
       model!.dispose();
     });
   });

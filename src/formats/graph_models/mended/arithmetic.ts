@@ -173,8 +173,23 @@ const placed =
     return tf.tensor(places, values!.shape, 'int32');
   };
 
+/** 0 where `x` is, whatever `y` gives. */
+const OF_ZERO: Readonly<Record<string, (x: tf.Tensor, y: tf.Tensor) => tf.Tensor>> = {
+  Xlogy: (x, y) => tf.mul(x, tf.log(y)),
+  Xlog1py: (x, y) => tf.mul(x, tf.log1p(y)),
+  Xdivy: (x, y) => tf.div(x, y),
+};
+
 export const ARITHMETIC_OPS: readonly GraphOp[] = [
   ...Object.entries(quotients).map(([name, run]) => graphOp(`${name}(x: T, y: T) -> z: T`, run)),
+  ...Object.entries(OF_ZERO).map(([name, run]) =>
+    graphOp(`${name}(x: T, y: T) -> z: T`, ([x, y]) =>
+      tf.tidy(() => {
+        const result = run(x!, y!);
+        return tf.where(broadcast(tf.equal(x!, 0), result.shape), tf.zerosLike(result), result);
+      }),
+    ),
+  ),
   graphOp('LeftShift(x: T, y: T) -> z: T', ([x, y], node) =>
     // Floats tell how far a result is beyond int32.
     x!.dtype === 'int32' ? shifted(x!, y!, node, (a, b) => a << b) : tf.tidy(() => tf.mul(x!, tf.pow(2, y!))),

@@ -273,6 +273,27 @@ export function gatheredAt(x: tf.Tensor, indices: tf.Tensor, ignores: boolean): 
   });
 }
 
+/** What leaves an axis at its end comes back at its begin; shifts of one axis add up. */
+function rolled(x: tf.Tensor, shift: tf.Tensor, axis: tf.Tensor): tf.Tensor {
+  if (x.rank === 0) throw new ValueError('input', 'at least a vector', x);
+  const [shifts, axes] = [readTensor(shift, 'shift'), readTensor(axis, 'axis')];
+  if (shifts.length !== axes.length || shift.rank > 1 || axis.rank > 1) {
+    throw new ValueError('shift', `${axes.length} numbers, one for each axis`, shift);
+  }
+  return tf.tidy(() =>
+    moved(x, (each) =>
+      Array.from(axes).reduce((rest, given, i) => {
+        const along = axisOf(given, x.rank);
+        const size = x.shape[along]!;
+        const first = size === 0 ? 0 : (size - (shifts[i]! % size)) % size;
+        if (first === 0) return rest.clone();
+        const [head, tail] = tf.split(rest, [first, size - first], along);
+        return tf.concat([tail!, head!], along);
+      }, each),
+    ),
+  );
+}
+
 export const MOVING_OPS: readonly GraphOp[] = [
   graphOp('Fill(dims: index_type, value: T) -> output: T', ([dims, value]) => {
     const shape = sizesOf(dims!, 'dims');
@@ -314,6 +335,7 @@ export const MOVING_OPS: readonly GraphOp[] = [
   graphOp('PadV2(input: T, paddings: Tpaddings, constant_values: T) -> output: T', ([x, paddings, constant]) =>
     padded(x!, paddings!, constant!),
   ),
+  graphOp('Roll(input: T, shift: Tshift, axis: Taxis) -> output: T', ([x, shift, axis]) => rolled(x!, shift!, axis!)),
   graphOp('MirrorPad(input: T, paddings: Tpaddings) -> output: T', ([x, paddings], node) => {
     const mode = String(node.attrs['mode']).toLowerCase() as 'reflect' | 'symmetric';
     const pairs = pairsOf(paddings!, x!, (size) => (mode === 'reflect' ? size - 1 : size));

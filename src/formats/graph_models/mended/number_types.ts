@@ -14,7 +14,7 @@ const OPS: ReadonlySet<string> = new Set(
   `
   Add AddN AddV2 BatchMatMul BatchMatMulV2 Cumprod Cumsum DenseBincount Div Einsum FloorDiv Invert LeftShift MatMul Mul Neg
   Pow Prod ScatterNd SegmentProd SegmentSum SparseSegmentSum SparseSegmentSumWithNumSegments SparseTensorDenseMatMul Square
-  SquaredDifference Sub Sum TensorScatterAdd TensorScatterSub TruncateDiv UnsortedSegmentProd UnsortedSegmentSum
+  SparseDenseCwiseAdd SparseDenseCwiseMul SparseReduceSum SquaredDifference Sub Sum TensorScatterAdd TensorScatterSub TruncateDiv UnsortedSegmentProd UnsortedSegmentSum
   `
     .trim()
     .split(/\s+/),

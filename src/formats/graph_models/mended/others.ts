@@ -68,12 +68,26 @@ function ensured([x]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
   return x!.clone();
 }
 
+/** The number of boundaries that are not above a value; all of them for what is no number. */
+function bucketized([x]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
+  const boundaries = Float32Array.from((node.attrs['boundaries'] as number[] | undefined) ?? []);
+  const stray = boundaries.find((each, at) => at > 0 && each < boundaries[at - 1]!);
+  if (stray !== undefined) throw new ValueError('boundaries', 'numbers in order', Array.from(boundaries));
+  const places = Int32Array.from(readTensor(x!, 'input'), (value) => {
+    // TensorFlow compares whole numbers as floats of 32 bits.
+    const found = boundaries.findIndex((each) => Math.fround(value) < each);
+    return found < 0 ? boundaries.length : found;
+  });
+  return tf.tensor(places, x!.shape, 'int32');
+}
+
 export const OTHER_MENDED_OPS: readonly GraphOp[] = [
   graphOp('EnsureShape(input: T) -> output: T', ensured),
   graphOp('Range(start: Tidx, limit: Tidx, delta: Tidx) -> output: Tidx', range),
   graphOp('ShapeN(input: T * N) -> output: out_type * N', (given) =>
     given.map(({ shape }) => tf.tensor1d(shape, 'int32')),
   ),
+  graphOp('Bucketize(input: T) -> output: int32', bucketized),
   graphOp('Where(input: T) -> index: int64', places),
   graphOp('DenseBincount(input: Tidx, size: Tidx, weights: T) -> output: T', counted),
 ];

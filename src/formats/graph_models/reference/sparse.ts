@@ -18,7 +18,7 @@ type Names = readonly [indices: string, values: string, shape: string];
 const PLAIN: Names = ['indices', 'values', 'shape'];
 
 /** A sparse tensor, checked. */
-interface Sparse {
+export interface Sparse {
   readonly names: Names;
   readonly places: Int32Array;
   readonly values: HostArray;
@@ -27,7 +27,7 @@ interface Sparse {
   readonly rank: number;
 }
 
-function readSparse(indices: HostArray, values: HostArray, shape: HostArray, names = PLAIN): Sparse {
+export function readSparse(indices: HostArray, values: HostArray, shape: HostArray, names = PLAIN): Sparse {
   checkRank(indices, 2, names[0]);
   checkRank(values, 1, names[1]);
   checkRank(shape, 1, names[2]);
