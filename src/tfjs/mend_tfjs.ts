@@ -2,13 +2,14 @@
 import { mendWasmOneHot } from './graph_models/wasm_one_hot.js';
 import { mendWasmStridedSlice } from './graph_models/wasm_strided_slice.js';
 import { mendClasses } from './models/own_models.js';
+import { mendWasmCasts } from './engine/wasm_casts.js';
 
 /**
  * Mends in all models of TensorFlow.js, from now on, what this package otherwise mends in models with its layers alone: masks
  * go with their tensors, into models within models too; the results of recurrent layers and their states are tensors of
  * their own, and masked steps before the first that counts give zeros; configs of layers hold all that these are made of;
  * stock embeddings name padding ids in their errors. And on the backend `wasm`, where it is there already, one-hot
- * vectors and slices with steps keep their dtype. Returns nothing. May be called again, as after `tf.setBackend('wasm')`.
+ * vectors and slices with steps keep their dtype, and casts to truth values are false for 0 alone. Returns nothing. May be called again, as after `tf.setBackend('wasm')`.
  *
  * Without this call, methods of models without a layer or an `emb.input` of this package are those of TensorFlow.js.
  * Source: Keras 2, whose results these are.
@@ -20,4 +21,5 @@ export function mendTfjs(): void {
   mendClasses();
   mendWasmOneHot();
   mendWasmStridedSlice();
+  mendWasmCasts(true);
 }

@@ -417,6 +417,35 @@ for order, ragged, sparse, dense in [
     for hashes in HASHED:
         case("RaggedCross", *given, hashed_output=True, out_values_type=tf.int64, **hashes, **types)
 
+def slices(value, count):
+    """Slices of all kinds, drawn."""
+    made = 0
+    while made < count:
+        entries = random.randint(1, value.ndim + 1)
+        numbers = [[random.randint(-5, 5) for _ in range(entries)] for _ in range(2)]
+        steps = [random.choice([1, 1, 2, 3, -1, -2]) for _ in range(entries)]
+        masks = [random.getrandbits(entries) for _ in range(2)]
+        rest = [random.choice([0, 0, 1 << random.randrange(entries)]) for _ in range(3)]
+        names = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"]
+        before = len(CASES)
+        case("StridedSlice", value, *map(i, numbers), i(steps), **dict(zip(names, masks + rest)))
+        made += len(CASES) - before
+
+
+random.seed(31)
+CUBE = np.arange(24).reshape(2, 3, 4)
+slices(f(CUBE), 30)
+slices(i(CUBE), 6)
+slices(CUBE % 3 == 0, 6)
+slices(CUBE.astype(str).astype(object), 6)
+for of in (f, i):
+    ones = lambda *shape: of(np.arange(1, 1 + np.prod(shape)).reshape(shape))
+    case("BatchMatMulV2", ones(2, 2, 1, 1), of([[[[10]]], [[[100]]]]))
+    case("BatchMatMulV2", ones(2, 1, 1, 1), of([[[[10]], [[100]]]]))
+    case("BatchMatMulV2", ones(1, 3, 2, 2), ones(2, 1, 2, 3))
+    case("BatchMatMulV2", ones(2, 1, 3, 2), ones(2, 2, 3), adj_x=True, adj_y=True)
+    case("BatchMatMulV2", ones(2, 3), ones(2, 2, 3, 1))
+
 every = sys.argv[1:] == ["every"]
 random.seed(26)
 kept = CASES if every else [c for c in CASES[:FEW] if random.random() < 0.33] + CASES[FEW:]

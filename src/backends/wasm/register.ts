@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackend, addKernelSet, namedKernelSet, threadsAskedFor } from '../registry.js';
+import { mendWasmCasts } from '../../tfjs/engine/wasm_casts.js';
 import { replaceProducts } from './dense_kernels.js';
 import { compileEmbedded, whenCompiled } from './module.js';
 import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
@@ -38,12 +39,14 @@ export function registerWasmBackend(): void {
   addBackend(BACKEND, wasmTables);
 }
 
-/** Products of matrices and threads: for models, which the smallest entry has none of. May be called again. */
+/** Products of matrices, casts and threads: for models, which the smallest entry has none of. May be called again. */
 export function registerModelKernels(): void {
   bringThreads();
   startDefaultThreads();
-  onBackendSet.add(replaceProducts);
-  if (tf.engine().registry[BACKEND] !== undefined) replaceProducts();
+  for (const replace of [replaceProducts, (): void => mendWasmCasts()]) {
+    onBackendSet.add(replace);
+    if (tf.engine().registry[BACKEND] !== undefined) replace();
+  }
 }
 
 /** Gives the implementation on typed arrays its threads, where no number was asked for. */

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
+import { batchProduct } from '../../tfjs/engine/batch_product.js';
 import { asSpec, broadcast, meetingType, shapeText, tensorOf, type Operand, type Rule, type Spec } from './operand.js';
 
 function checkInner(a: number | null, b: number | null, shape: SymbolicShape): void {
@@ -26,7 +27,7 @@ export function matrixProduct(a: tf.Tensor, b: tf.Tensor): tf.Tensor {
     return tf.matMul(rows, right as tf.Tensor2D).reshape(shape);
   }
   const left = a.rank === 1 ? a.expandDims(0) : a;
-  return tf.matMul(left, right).reshape(shape);
+  return batchProduct(left, right).reshape(shape);
 }
 
 const matmul: Rule = {

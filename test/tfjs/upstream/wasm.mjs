@@ -10,6 +10,7 @@ export default {
     const second = new first.constructor(first.wasm);
     return second.dataIdNextNumber < first.dataIdNextNumber;
   },
+  'engine/wasm_casts': () => Array.from(tf.cast(tf.tensor1d([256, 0.5]), 'bool').dataSync()).join() !== '1,1',
   'graph_models/wasm_one_hot': () => {
     const ones = tf.oneHot(tf.tensor1d([1], 'int32'), 3, 1, 0, 'float32');
     return Array.from(ones.dataSync()).join() !== '0,1,0';

@@ -7,6 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../../base/errors.js';
 import { readInt32, readTensor } from '../../../ids/values.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
+import { readSlices } from '../reference/strided_slice_grad.js';
 import { copyValues, emptyValues, readValues, sizeOf, type HostValues } from '../host_array.js';
 
 function isMovedHere({ dtype }: tf.Tensor): boolean {
@@ -65,27 +66,39 @@ function joined(tensors: tf.Tensor[], axis: tf.Tensor): tf.Tensor {
   });
 }
 
+/** tfjs takes masks of one bit for those of others where axes are taken away or added. */
 function sliced([x, ...bounds]: tf.Tensor[], { attrs }: tf.GraphNode): tf.Tensor {
-  const [begin, end, strides] = bounds.map((each) => sizesOf(each, 'begin, end and strides')) as [
-    number[],
-    number[],
-    number[],
+  const entries = bounds.map((each) => readInt32(each, 'begin, end and strides')) as [
+    Int32Array,
+    Int32Array,
+    Int32Array,
   ];
-  const masks = ['begin', 'end', 'ellipsis', 'new_axis', 'shrink_axis'].map((name) =>
-    Number(attrs[`${name}_mask`] ?? 0),
-  );
-  const [atBegin, atEnd, ellipsis, added, taken] = masks as [number, number, number, number, number];
-  if (strides.includes(0)) throw new ValueError('strides', 'steps other than 0', strides);
-  const run = (each: tf.Tensor): tf.Tensor =>
-    tf.stridedSlice(each, begin, end, strides, atBegin, atEnd, ellipsis, added, taken);
-  try {
-    const told = tf.slice_util.sliceInfo(x!.shape, begin, end, strides, atBegin, atEnd, ellipsis, added, taken);
-    // Kernels take an end before the begin for a negative size.
-    if (sizeOf(told.finalShape) === 0) return nothing(told.finalShape, x!.dtype);
-    return moved(x!, run);
-  } catch (error) {
-    throw new ValueError('begin', `a slice of [${x!.shape.join(', ')}]`, described((error as Error).message));
-  }
+  const mask = (name: string): number => Number(attrs[`${name}_mask`] ?? 0);
+  const { slices, sizes } = readSlices(x!.shape, entries, {
+    begin: mask('begin'),
+    end: mask('end'),
+    ellipsis: mask('ellipsis'),
+    newAxis: mask('new_axis'),
+    shrink: mask('shrink_axis'),
+  });
+  if (sizeOf(sizes) === 0) return nothing(sizes, x!.dtype);
+  return moved(x!, (each) => {
+    const isDense = slices.map(({ stride, length }) => stride === 1 || length === 1);
+    const starts = slices.map(({ start }, axis) => (isDense[axis] ? start : 0));
+    const lengths = slices.map(({ length }, axis) => (isDense[axis] ? length : x!.shape[axis]!));
+    const part = slices.reduce(
+      (rest, { start, stride, length }, axis) => {
+        if (isDense[axis]) return rest;
+        return tf.gather(
+          rest,
+          Int32Array.from({ length }, (_, at) => start + at * stride),
+          axis,
+        );
+      },
+      tf.slice(each, starts, lengths),
+    );
+    return tf.reshape(part, sizes);
+  });
 }
 
 const nothing = (shape: readonly number[], dtype: tf.DataType): tf.Tensor =>

@@ -5,6 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../../base/errors.js';
 import { textAttribute } from '../../../tfjs/graph_models/graph_run.js';
+import { batchProduct } from '../../../tfjs/engine/batch_product.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
 import { sizeOf } from '../host_array.js';
 
@@ -38,7 +39,7 @@ function product(a: tf.Tensor, b: tf.Tensor, transposeA = false, transposeB = fa
   const batch = tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
   const shape = [...batch, rows, columns];
   if (sizeOf(shape) === 0 || inner === 0) return tf.zeros(shape, a.dtype);
-  if (a.dtype !== 'int32' || tf.getBackend() === 'tensorflow') return tf.matMul(a, b, transposeA, transposeB);
+  if (a.dtype !== 'int32' || tf.getBackend() === 'tensorflow') return batchProduct(a, b, transposeA, transposeB);
   const count = sizeOf(batch);
   const flat = (x: tf.Tensor, isSwapped: boolean, matrix: number[]): tf.Tensor =>
     tf.reshape(tf.broadcastTo(isSwapped ? swapped(x) : x, [...batch, ...matrix]), [count, ...matrix]);

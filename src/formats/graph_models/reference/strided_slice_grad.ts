@@ -1,4 +1,4 @@
-/** The gradient of a strided slice. */
+/** What a strided slice takes of each axis, and its gradient. */
 import { ValueError, described } from '../../../base/errors.js';
 import { copyValues, hostArray, integers, sizeOf, type HostArray } from '../host_array.js';
 
@@ -12,7 +12,7 @@ export interface SliceMasks {
 }
 
 /** One axis of the sliced tensor. */
-interface AxisSlice {
+export interface AxisSlice {
   readonly start: number;
   readonly stride: number;
   readonly length: number;
@@ -20,19 +20,27 @@ interface AxisSlice {
 
 const has = (mask: number, bit: number): boolean => (mask & (1 << bit)) !== 0;
 
-/** What the entries say of each axis of the sliced tensor. */
-function readSlices(
+/** What the entries say of each axis of the sliced tensor, and the sizes that the slice has. */
+export function readSlices(
   shape: readonly number[],
   [begins, ends, strides]: readonly [Int32Array, Int32Array, Int32Array],
   masks: SliceMasks,
-): AxisSlice[] {
+): { readonly slices: AxisSlice[]; readonly sizes: number[] } {
   const entries = begins.length;
+  if ([ends, strides].some(({ length }) => length !== entries)) {
+    throw new ValueError('begin', 'as many entries as end and strides', described(`${entries}`));
+  }
+  if ((masks.ellipsis & (masks.ellipsis - 1)) !== 0) throw new ValueError('ellipsis_mask', 'one bit', masks.ellipsis);
   const axesOf = Array.from({ length: entries }, (_, i) => !has(masks.newAxis, i) && !has(masks.ellipsis, i));
   const missing = shape.length - axesOf.filter(Boolean).length;
   if (missing < 0) throw new ValueError('begin', `at most ${shape.length} axes`, described(`${entries} entries`));
   const slices: AxisSlice[] = [];
+  const sizes: number[] = [];
   const whole = (count: number): void => {
-    for (let i = 0; i < count; i++) slices.push({ start: 0, stride: 1, length: shape[slices.length]! });
+    for (let i = 0; i < count; i++) {
+      sizes.push(shape[slices.length]!);
+      slices.push({ start: 0, stride: 1, length: shape[slices.length]! });
+    }
   };
   let isSpread = false;
   for (let i = 0; i < entries; i++) {
@@ -40,17 +48,22 @@ function readSlices(
       whole(missing);
       isSpread = true;
     } else if (axesOf[i]) {
-      slices.push(sliceOf(shape[slices.length]!, begins[i]!, ends[i]!, strides[i]!, i, masks));
+      const slice = sliceOf(shape[slices.length]!, begins[i]!, ends[i]!, strides[i]!, i, masks);
+      slices.push(slice);
+      if (!has(masks.shrink, i)) sizes.push(slice.length);
+    } else {
+      sizes.push(1);
     }
   }
   if (!isSpread) whole(missing);
-  return slices;
+  return { slices, sizes };
 }
 
 function sliceOf(size: number, begin: number, end: number, stride: number, i: number, masks: SliceMasks): AxisSlice {
   if (stride === 0) throw new ValueError('strides', 'steps other than 0', described(`0 in entry ${i}`));
   const wrapped = (index: number): number => (index < 0 ? index + size : index);
   if (has(masks.shrink, i)) {
+    if (stride < 0) throw new ValueError('strides', 'a step above 0 where an index is given', stride);
     const start = wrapped(begin);
     if (start < 0 || start >= size) throw new ValueError('begin', `an index in [${-size}, ${size})`, begin);
     return { start, stride: 1, length: 1 };
@@ -73,10 +86,7 @@ export function stridedSliceGrad(
 ): HostArray {
   const sizes = Array.from(integers(shape, 'shape'));
   const entries = [integers(begin, 'begin'), integers(end, 'end'), integers(strides, 'strides')] as const;
-  if (entries.some((list) => list.length !== entries[0].length)) {
-    throw new ValueError('begin', 'as many entries as end and strides', described(`${entries[0].length}`));
-  }
-  const slices = readSlices(sizes, entries, masks);
+  const { slices } = readSlices(sizes, entries, masks);
   const count = sizeOf(dy.shape);
   if (sizeOf(slices.map(({ length }) => length)) !== count) {
     const expected = `the gradient of a slice of shape [${slices.map(({ length }) => length).join(', ')}]`;
