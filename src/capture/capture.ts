@@ -1,6 +1,7 @@
 /** What captures the steps of models, in Node with native kernels. */
 import * as tf from '@tensorflow/tfjs';
 import { isRecording } from '../backends/recordings.js';
+import { BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
 import { perProcess } from '../base/per_process.js';
 import type { Capturer } from '../base/platform.js';
 import { areKernelsWatched } from '../tfjs/engine/watched_kernels.js';
@@ -10,7 +11,7 @@ import { CapturedModel } from './captured_model.js';
 import { FunctionSteps } from './functions/function_steps.js';
 import { isStandIn, raggedRowsOf, standInLike } from '../tfjs/ragged_stand_in.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
-import { type Purpose, moveChoice, trained, whySwitchedOff } from './steps.js';
+import { type Purpose, moveChoice, trained, whyChosenOff, whySwitchedOff } from './steps.js';
 import { findTfjsPatch, snapshotTfjs } from './known/known_tfjs.js';
 import { snapshotKnownClasses } from './known/plain_classes.js';
 import { DOTS } from './overrides/dot.js';
@@ -62,7 +63,7 @@ function isObserved(): boolean {
 }
 
 function whyNot(model: tf.LayersModel, purpose: Purpose): string | null {
-  return whySwitchedOff(model) ?? capturedOf(model).whyNot(purpose);
+  return whyChosenOff(model) ?? capturedOf(model).whyNot(purpose);
 }
 
 /** Whether one op takes the rows of a batch from all inputs; the steps of such a model may still run op by op. */
@@ -160,6 +161,7 @@ export function captureSteps(addon: GraphAddon): Capturer {
   state().addon ??= addon;
   for (const { install } of OF_TRAINING) install?.();
   runSteps({
+    backend: BACKEND_NAME,
     takesRows,
     run,
     runRows,

@@ -6,15 +6,7 @@ import type { StepData } from '../tfjs/training/step_runner.js';
 import type { LiveValues } from '../backends/recordings.js';
 import { graphDefOf, type AttributeKinds } from './graph_def.js';
 import { kindsOf } from './places.js';
-import {
-  isInPlace,
-  isOutgrown,
-  writtenInputs,
-  type Constant,
-  type Feed,
-  type RecordedOp,
-  type Recording,
-} from './recording.js';
+import { isInPlace, writtenInputs, type Constant, type Feed, type RecordedOp, type Recording } from './recording.js';
 
 /** The part of the native addon that makes graphs. */
 export interface GraphAddon {
@@ -49,7 +41,10 @@ export class StepGraph {
   readonly #written: readonly tf.Variable[];
   /** Of results and of new tensors of variables. */
   readonly #types: readonly number[];
-  /** What tfjs finds by the name of each variable. */
+  /** The variables that the step reads or writes. */
+  readonly variables: readonly tf.Variable[];
+  /** How many numbers each has, and what tfjs finds by its name. */
+  readonly #sizes: readonly number[];
   readonly #registered: readonly (tf.Variable | undefined)[];
 
   /** Throws TensorFlow's words where it refuses the graph. */
@@ -77,32 +72,36 @@ export class StepGraph {
     this.#written = feeds.flatMap((feed) =>
       feed.kind === 'variable' && written.has(feed.name) ? [feed.variable] : [],
     );
+    const ofVariables = this.#feeds.flatMap((feed) => (feed.kind === 'variable' ? [feed] : []));
+    this.variables = ofVariables.map(({ variable }) => variable);
+    this.#sizes = ofVariables.map(({ shape }) => tf.util.sizeFromShape([...shape!]));
     this.#registered = this.variables.map(({ name }) => tf.engine().registeredVariables[name]);
   }
 
   /** Whether all variables of the step are there as they were, and tfjs, which steps them by their names, finds the same ones. */
   get isWhole(): boolean {
     const { registeredVariables } = tf.engine();
-    if (isOutgrown(this.recording)) return false;
-    return this.variables.every(
-      (each, i) => !each.isDisposed && registeredVariables[each.name] === this.#registered[i],
-    );
+    for (let i = 0; i < this.variables.length; i++) {
+      const { name, size, isDisposed } = this.variables[i]!;
+      if (isDisposed || size !== this.#sizes[i] || registeredVariables[name] !== this.#registered[i]) return false;
+    }
+    return true;
   }
 
   /** Whether a batch lies in the memory of a variable, which the step may write before it has read the batch. */
   takesVariable(data: StepData): boolean {
-    const given = new Set(data.map((tensor) => tensor?.dataId));
-    return this.#feeds.some((feed) => feed.kind === 'variable' && given.has(feed.variable.dataId));
-  }
-
-  /** The variables that the step reads or writes. */
-  get variables(): tf.Variable[] {
-    return this.#feeds.flatMap((feed) => (feed.kind === 'variable' ? [feed.variable] : []));
+    for (const tensor of data) {
+      if (tensor === null || tensor === undefined) continue;
+      for (const variable of this.variables) if (variable.dataId === tensor.dataId) return true;
+    }
+    return false;
   }
 
   /** The numbers of the next run that change from step to step, made in the order in which the step makes them. */
   makeLive(): LiveNumbers {
-    return this.recording.made.map(({ make }) => make());
+    const live: LiveValues[] = [];
+    for (const each of this.recording.made) live.push(each.make());
+    return live;
   }
 
   /** Runs the step; what it gives belongs to the scope of the caller. Nothing is written where it throws. */
@@ -110,42 +109,38 @@ export class StepGraph {
     const backend = asNodeBackend(tf.backend());
     const ownership = Ownership.of(backend);
     for (const variable of this.#written) ownership.makeWritable(variable);
-    const temporary: object[] = [];
-    const made = (values: Float32Array | Int32Array, shape: readonly number[]): tf.TensorInfo => {
-      const dtype = values instanceof Int32Array ? 'int32' : 'float32';
-      const dataId = backend.write(values, shape as number[], dtype);
-      temporary.push(dataId);
-      return { dataId, shape: shape as number[], dtype };
-    };
+    const number = Int32Array.of(this.#number);
+    const inputs: tf.TensorInfo[] = [{ dataId: backend.write(number, [], 'int32'), shape: [], dtype: 'int32' }];
+    const temporary = [inputs[0]!.dataId];
     try {
-      const inputs = this.#inputs(data, live, made);
+      for (const feed of this.#feeds) {
+        if (feed.kind === 'data') inputs.push(data[feed.place]!);
+        else if (feed.kind === 'variable') inputs.push(feed.variable);
+        else {
+          const values = live[feed.live]!;
+          const [shape, dtype] = [feed.shape as number[], values instanceof Int32Array ? 'int32' : 'float32'] as const;
+          const dataId = backend.write(values, shape, dtype);
+          temporary.push(dataId);
+          inputs.push({ dataId, shape, dtype });
+        }
+      }
       const outputs = backend.executeMultipleOutputs(STEP, this.#attributes, inputs, this.#types.length);
-      return this.#take(outputs.map((output, i) => asType(output, this.#types[i]!)));
+      return this.#take(outputs);
     } finally {
       for (const dataId of temporary) backend.disposeData(dataId, true);
     }
   }
 
-  #inputs(
-    data: StepData,
-    live: LiveNumbers,
-    made: (values: Float32Array | Int32Array, shape: readonly number[]) => tf.TensorInfo,
-  ): tf.TensorInfo[] {
-    const fed = this.#feeds.map((feed): tf.TensorInfo => {
-      if (feed.kind === 'data') return data[feed.place]!;
-      return feed.kind === 'variable' ? feed.variable : made(live[feed.live]!, feed.shape!);
-    });
-    return [made(Int32Array.of(this.#number), []), ...fed];
-  }
-
-  #take(outputs: readonly tf.Tensor[]): tf.Tensor[] {
+  #take(outputs: tf.Tensor[]): tf.Tensor[] {
     const { results, rebound } = this.recording;
-    rebound.forEach(({ variable }, i) => {
+    for (let i = 0; i < outputs.length; i++)
+      if (this.#types[i] !== FLOAT) outputs[i] = asType(outputs[i]!, this.#types[i]!);
+    for (let i = 0; i < rebound.length; i++) {
       const output = outputs[results.length + i]!;
-      variable.assign(output as tf.Tensor<never>);
+      rebound[i]!.variable.assign(output as tf.Tensor<never>);
       output.dispose();
-    });
-    if (results.length === 0 && rebound.length === 0) tf.dispose([...outputs]);
+    }
+    if (results.length === 0 && rebound.length === 0) tf.dispose(outputs);
     return outputs.slice(0, results.length);
   }
 
@@ -197,9 +192,8 @@ function withFloatResults(recording: Recording, types: readonly number[]): Recor
   return { ...recording, ops: [...recording.ops, ...added], results, rebound };
 }
 
-/** A result as the type that the step gave. */
+/** A result as the type that the step gave, which is not that of floats. */
 function asType(output: tf.Tensor, type: number): tf.Tensor {
-  if (type === FLOAT) return output;
   const { name, attributes } = conversion(FLOAT, type);
   const given = asNodeBackend(tf.backend()).executeSingleOutput(name, attributes, [output]);
   output.dispose();

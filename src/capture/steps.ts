@@ -41,6 +41,8 @@ export interface StepInfo {
 
 interface Choices {
   on: boolean;
+  /** Whether the ops of this package were there when it was last asked. */
+  hasOps: boolean;
   /** Models that were switched on or off by themselves. */
   readonly models: WeakMap<tf.LayersModel, boolean>;
 }
@@ -55,14 +57,20 @@ function onFromEnvironment(): boolean {
 }
 
 const choices = (): Choices =>
-  perProcess('choices of captured steps', () => ({ on: onFromEnvironment(), models: new WeakMap() }));
+  perProcess('choices of captured steps', () => ({ on: onFromEnvironment(), hasOps: false, models: new WeakMap() }));
 
-/** Why nothing is captured, whatever the model or the function is; null: it may be. */
-export function whySwitchedOff(model?: tf.LayersModel): string | null {
+/** Why a user wants nothing captured, of a model of ours or of any function; null: it may be. */
+export function whyChosenOff(model?: tf.LayersModel): string | null {
   const { on, models } = choices();
   const chosen = model === undefined ? undefined : models.get(model);
   if (chosen === false) return 'setCapture switched it off for this model';
-  if (!on && chosen !== true) return `setCapture or ${VARIABLE} switched it off`;
+  return !on && chosen !== true ? `setCapture or ${VARIABLE} switched it off` : null;
+}
+
+/** Why nothing is captured, whatever the model or the function is; null: it may be. */
+export function whySwitchedOff(model?: tf.LayersModel): string | null {
+  const chosen = whyChosenOff(model);
+  if (chosen !== null) return chosen;
   if (model !== undefined && !isOwnModel(model)) return 'it holds no layer and no emb.input of this package';
   return platform().capturer === undefined ? 'there are no native kernels' : null;
 }
@@ -71,8 +79,10 @@ export function whySwitchedOff(model?: tf.LayersModel): string | null {
 export function whyNotBackend(what = ' steps'): string | null {
   const name = tf.getBackend();
   if (name !== BACKEND_NAME) return `the backend is ${name}, and only ${BACKEND_NAME} captures${what}`;
-  const part = registeredBackend(BACKEND_NAME) as TensorFlowTables | undefined;
-  return part?.hasOps() === true ? null : 'the ops of this package are not there';
+  const shared = choices();
+  // Once they are there they stay.
+  shared.hasOps ||= (registeredBackend(BACKEND_NAME) as TensorFlowTables | undefined)?.hasOps() === true;
+  return shared.hasOps ? null : 'the ops of this package are not there';
 }
 
 /** The model that tfjs trains: a sequential one has another within. */

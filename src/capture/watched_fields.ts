@@ -2,7 +2,7 @@
  * Fields on which a recorded step may depend though no op shows them: those of all objects that it reaches, and the
  * methods of their classes. A step is repeated only while all of them are as they were.
  */
-import type { KnownClass } from './known/known_classes.js';
+import { KnownClasses } from './known/known_classes.js';
 import { sameProperties } from './known/same_properties.js';
 
 type Holder = Record<PropertyKey, unknown>;
@@ -33,6 +33,13 @@ interface WatchedList {
   readonly isOpen: boolean;
 }
 
+/** A set of texts. */
+interface WatchedSet {
+  readonly holder: ReadonlySet<unknown>;
+  readonly values: readonly unknown[];
+  readonly name: string;
+}
+
 /** What is asked for anew each time. */
 interface WatchedAnswer {
   readonly name: string;
@@ -40,13 +47,35 @@ interface WatchedAnswer {
   readonly value: unknown;
 }
 
+/** A field, or what an accessor of its class gives. */
+interface WatchedField {
+  readonly name: string;
+  readonly holder: Holder;
+  readonly key: string;
+  readonly value: unknown;
+}
+
 const { getOwnPropertyNames: namesOf, getOwnPropertyDescriptor: descriptorOf } = Object;
 
+const OF_LISTS = Reflect.ownKeys(Array.prototype).filter((key) => key !== 'length');
+const hasMethodsOfLists = sameProperties(
+  OF_LISTS,
+  OF_LISTS.map((key) => Array.prototype[key as never]),
+);
+
+/** Whether a list has the methods of all lists, and none of its own. */
+export function isPlainList(list: readonly unknown[]): boolean {
+  return Object.getPrototypeOf(list) === Array.prototype && hasMethodsOfLists(list);
+}
+
+/** Looked at before each step, in plain loops: the calls of functions that would be named took most of the time. */
 export class WatchedFields {
   readonly #objects: WatchedObject[] = [];
   readonly #lists: WatchedList[] = [];
+  readonly #sets: WatchedSet[] = [];
   readonly #answers: WatchedAnswer[] = [];
-  readonly #classes = new Set<KnownClass>();
+  readonly #fields: WatchedField[] = [];
+  readonly #classes = new KnownClasses();
 
   /** Fields of an object, each of which it has for itself. Others may come and go where they are aside; null: all may. */
   addObject(holder: object, fields: readonly string[], isAside: IsAside | null, what: string | null = null): void {
@@ -68,81 +97,69 @@ export class WatchedFields {
     this.#lists.push({ holder, values: [...holder], name, isOpen });
   }
 
+  /** The elements of a set. */
+  addSet(holder: ReadonlySet<unknown>, name: string): void {
+    this.#sets.push({ holder, values: [...holder], name });
+  }
+
   /** What `ask` gives. */
   addAnswer(name: string, ask: () => unknown): void {
     this.#answers.push({ name, ask, value: ask() });
   }
 
-  /** A class with those that it derives from. */
-  addClass(known: KnownClass): void {
-    if (this.#classes.has(known)) return;
-    for (const each of known.withBases()) this.#classes.add(each);
+  /** What an object gives by a name, of itself or by its class. */
+  addField(name: string, holder: object, key: string): void {
+    this.#fields.push({ name, holder: holder as Holder, key, value: (holder as Holder)[key] });
+  }
+
+  /** The class of objects of a prototype, with those that it derives from. */
+  addClass(prototype: object): void {
+    this.#classes.add(prototype);
   }
 
   /** The name of the first field that is not as it was; null: none. */
   changed(): string | null {
     for (const { name, ask, value } of this.#answers) if (!Object.is(ask(), value)) return name;
+    for (const { name, holder, key, value } of this.#fields) if (!Object.is(holder[key], value)) return name;
     for (const each of this.#objects) {
-      const field = changedField(each);
-      if (field !== null) return field;
+      const { holder, prototype, fields, values, getters, names, what } = each;
+      if (Object.getPrototypeOf(holder) !== prototype) return `the class of ${what ?? 'an object'}`;
+      for (let i = 0; i < fields.length; i++) {
+        // A user's getter must not run: it may have side effects.
+        const now = descriptorOf(holder, fields[i]!);
+        if (now === undefined || !Object.is(now.value, values[i]) || now.get !== getters[i])
+          return what === null ? fields[i]! : `the ${fields[i]} of ${what}`;
+      }
+      if (names === null) continue;
+      const now = namesOf(holder);
+      let i = now.length === names.length ? 0 : -1;
+      while (i >= 0 && i < names.length && now[i] === names[i]) i++;
+      if (i !== names.length && !hasItsFields(each)) return `the fields of ${what ?? 'an object'}`;
     }
-    for (const each of this.#lists) if (isChanged(each)) return each.name;
-    for (const each of this.#classes) {
-      const method = each.changed();
-      if (method !== null) return `${method} of class ${each.name}`;
+    for (const { holder, values, name, isOpen } of this.#lists) {
+      if (isOpen ? holder.length < values.length : holder.length !== values.length) return name;
+      if (Object.getPrototypeOf(holder) !== Array.prototype || !hasMethodsOfLists(holder)) return name;
+      for (let i = 0; i < values.length; i++) {
+        const now = descriptorOf(holder, i);
+        if (now === undefined || !Object.is(now.value, values[i])) return name;
+      }
     }
-    return null;
+    for (const { holder, values, name } of this.#sets) {
+      if (holder.size !== values.length) return name;
+      for (const value of values) if (!holder.has(value)) return name;
+    }
+    const replaced = this.#classes.changed();
+    return replaced === null ? null : `${replaced.field} of class ${replaced.className}`;
   }
 }
 
-function changedField(watched: WatchedObject): string | null {
-  const { holder, prototype, fields, values, getters, what } = watched;
-  if (Object.getPrototypeOf(holder) !== prototype) return `the class of ${what ?? 'an object'}`;
-  for (let i = 0; i < fields.length; i++) {
-    const field = fields[i]!;
-    // A user's getter must not run: it may have side effects.
-    const now = descriptorOf(holder, field);
-    if (now === undefined || !Object.is(now.value, values[i]) || now.get !== getters[i])
-      return what === null ? field : `the ${field} of ${what}`;
-  }
-  return hasItsFields(watched) ? null : `the fields of ${what ?? 'an object'}`;
-}
-
-/** One more, even a hidden one, may stand before a method of its class. */
+/** Whether an object whose fields are others than before, or in another order, has all that count. */
 function hasItsFields(watched: WatchedObject): boolean {
   const { holder, names, isAside } = watched;
-  if (names === null || isAside === null) return true;
   const now = namesOf(holder);
-  if (areSame(now, names)) return true;
-  const counting = (all: readonly string[]): string[] => all.filter((name) => !isAside(name)).sort();
-  if (!areSame(counting(now), counting(names))) return false;
+  // One more, even a hidden one, may stand before a method of its class.
+  const counting = (all: readonly string[]): string => JSON.stringify(all.filter((name) => !isAside!(name)).sort());
+  if (counting(now) !== counting(names!)) return false;
   watched.names = now;
   return true;
-}
-
-function areSame(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
-}
-
-function isChanged({ holder, values, isOpen }: WatchedList): boolean {
-  if (isOpen ? holder.length < values.length : holder.length !== values.length) return true;
-  if (!isPlainList(holder)) return true;
-  for (let i = 0; i < values.length; i++) {
-    const now = descriptorOf(holder, i);
-    if (now === undefined || !Object.is(now.value, values[i])) return true;
-  }
-  return false;
-}
-
-const OF_LISTS = Reflect.ownKeys(Array.prototype).filter((key) => key !== 'length');
-const hasMethodsOfLists = sameProperties(
-  OF_LISTS,
-  OF_LISTS.map((key) => Array.prototype[key as never]),
-);
-
-/** Whether a list has the methods of all lists, and none of its own. */
-export function isPlainList(list: readonly unknown[]): boolean {
-  return Object.getPrototypeOf(list) === Array.prototype && hasMethodsOfLists(list);
 }

@@ -18,7 +18,7 @@ function visitOptimizers(reach: Reach, model: tf.LayersModel): void {
   for (const optimizer of optimizers) {
     reach.visit(optimizer, 'its optimizer');
     reach.visit(optimizer.settings, 'the settings of its optimizer', RATE);
-    reach.watched.addAnswer('the state of its optimizer', () => optimizer.stateVersion);
+    reach.watched.addField('the state of its optimizer', optimizer, 'stateVersion');
   }
 }
 
@@ -34,7 +34,7 @@ export function watchedModel(model: tf.LayersModel, purpose: Purpose): Reach {
   for (const weight of model.weights) reach.visit(weight, `weight ${weight.name}`);
   if (!isTrained) return reach;
   const { collectedTrainableWeights } = compiledOf(model);
-  reach.watched.addAnswer('collectedTrainableWeights', () => compiledOf(model).collectedTrainableWeights);
+  reach.watched.addField('collectedTrainableWeights', compiledOf(model), 'collectedTrainableWeights');
   reach.watched.addList(collectedTrainableWeights, 'collectedTrainableWeights');
   visitOptimizers(reach, model);
   return reach;

@@ -81,7 +81,9 @@ export const NEUTRAL_HYPER: Readonly<Hyper> = {
 
 /** The numbers in contract order. */
 export function packHyper(hyper: Hyper): Float32Array {
-  return Float32Array.from(HYPER_FIELDS, (field) => hyper[field]);
+  const packed = new Float32Array(HYPER_FIELDS.length);
+  for (let i = 0; i < packed.length; i++) packed[i] = hyper[HYPER_FIELDS[i]!];
+  return packed;
 }
 
 /** The same numbers for another step of the same rows: a row decays once, whatever its occurrences. */

@@ -77,6 +77,37 @@ describe('WatchedFields', () => {
     expect(watched.changed()).toBe('open');
   });
 
+  it('tells elements of sets that come, go or give way to others', () => {
+    const names = new Set<unknown>(['a', 'b']);
+    watched.addSet(names, 'names');
+    expect(watched.changed()).toBeNull();
+    names.add('c');
+    expect(watched.changed()).toBe('names');
+    names.delete('a');
+    expect(watched.changed()).toBe('names');
+    names.delete('c');
+    names.add('a');
+    expect(watched.changed()).toBeNull();
+  });
+
+  it('reads fields anew, those of a class too', () => {
+    class Holder {
+      number = NaN;
+      get twice(): number {
+        return 2 * this.number;
+      }
+    }
+    const holder = new Holder();
+    watched.addField('it', holder, 'number');
+    expect(watched.changed()).toBeNull();
+    holder.number = 1;
+    expect(watched.changed()).toBe('it');
+    watched = new WatchedFields();
+    watched.addField('twice it', holder, 'twice');
+    holder.number = 1.5;
+    expect(watched.changed()).toBe('twice it');
+  });
+
   it('asks anew for what is an answer, and tells zeros apart', () => {
     let answer: unknown = NaN;
     watched.addAnswer('it', () => answer);

@@ -222,17 +222,17 @@ function watchedBeside({ feeds, stepped }: Recording): WatchedFields {
   for (const feed of feeds) {
     if (feed.kind !== 'variable') continue;
     const { variable } = feed;
-    watched.addAnswer(`variable ${variable.name}`, () => variable.trainable);
+    watched.addField(`variable ${variable.name}`, variable, 'trainable');
   }
   for (const optimizer of new Set(stepped)) {
     if (optimizer instanceof SparseOptimizer) {
-      watched.addAnswer('the state of an optimizer', () => optimizer.stateVersion);
+      watched.addField('the state of an optimizer', optimizer, 'stateVersion');
       continue;
     }
     const fields = optimizer as unknown as Record<string, unknown>;
     for (const name of Object.keys(fields).filter((each) => each !== 'iterations_')) {
       const [what, slots] = [`the ${name} of an optimizer`, fields[name]];
-      watched.addAnswer(what, () => fields[name]);
+      watched.addField(what, fields, name);
       if (!Array.isArray(slots)) continue;
       watched.addList(slots, what);
       for (const slot of slots) watched.addObject(slot as object, Object.keys(slot as object), null);

@@ -35,87 +35,98 @@ interface Getter {
  * An object from which others inherit, and all that they find there, by way of what it inherits from itself. Looked at
  * before each step: no accessor is looked up twice.
  */
-class Inherited {
-  readonly #keys: PropertyKey[] = [];
-  readonly #values: unknown[] = [];
-  readonly #getters: Getter[] = [];
-  #isSame: ((holder: object) => boolean) | null = null;
+interface Inherited {
+  readonly holder: object;
+  readonly keys: readonly PropertyKey[];
+  readonly values: unknown[];
+  readonly getters: readonly Getter[];
+  /** Whether all values are as they were; null: made when it is first asked. */
+  isSame: ((holder: object) => boolean) | null;
+  readonly ofClass: object;
+}
 
-  /** `isOfFunctions`: other values are counters and the like. */
-  constructor(
-    private readonly holder: object,
-    end: object,
-    isOfFunctions = false,
-  ) {
-    const seen = new Set<PropertyKey>(IGNORED_FIELDS);
-    const chain = chainOf(holder, end);
-    chain.forEach((owner, depth) => {
-      for (const key of Reflect.ownKeys(owner)) {
-        if (seen.has(key)) continue;
-        seen.add(key);
-        const { value, get } = descriptorOf(owner, key)!;
-        if (get !== undefined) this.#getters.push({ key, get, before: chain.slice(0, depth) });
-        else if (!isOfFunctions || typeof value === 'function') {
-          this.#keys.push(key);
-          this.#values.push(value);
-        }
+/** `isOfFunctions`: other values are counters and the like. */
+function inherited(holder: object, end: object, ofClass: object, isOfFunctions = false): Inherited {
+  const seen = new Set<PropertyKey>(IGNORED_FIELDS);
+  const [keys, values, getters]: [PropertyKey[], unknown[], Getter[]] = [[], [], []];
+  const chain = chainOf(holder, end);
+  chain.forEach((owner, depth) => {
+    for (const key of Reflect.ownKeys(owner)) {
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const { value, get } = descriptorOf(owner, key)!;
+      if (get !== undefined) getters.push({ key, get, before: chain.slice(0, depth) });
+      else if (!isOfFunctions || typeof value === 'function') {
+        keys.push(key);
+        values.push(value);
       }
-    });
-  }
-
-  get values(): readonly unknown[] {
-    return this.#values;
-  }
-
-  /** The first of its properties that is not as it was; null: none. */
-  changed(): string | null {
-    const holder = this.holder as Holder;
-    const [keys, values] = [this.#keys, this.#values];
-    this.#isSame ??= sameProperties(keys, values);
-    if (!this.#isSame(holder)) {
-      const changed = keys.flatMap((key, i) => (holder[key] === values[i] ? [] : [i]));
-      const strange = changed.find((i) => typeof holder[keys[i]!] !== 'function' || !isOwn(holder[keys[i]!] as object));
-      if (strange !== undefined) return String(keys[strange]);
-      // What this package puts there later is no change of what it does.
-      for (const i of changed) values[i] = holder[keys[i]!];
-      this.#isSame = null;
     }
-    for (const { key, get, before } of this.#getters) {
-      // One that it inherits is looked at where it stands: its bases are watched as well.
-      if (before.length === 0 && descriptorOf(holder, key)?.get !== get) return String(key);
-      for (const each of before) if (hasOwn(each, key)) return String(key);
+  });
+  return { holder, keys, values, getters, isSame: null, ofClass };
+}
+
+/** The first value that neither is as it was nor was put there by this package, which is noted; null: none. */
+function strangeValue(part: Inherited): PropertyKey | null {
+  const { keys, values } = part;
+  const holder = part.holder as Holder;
+  const changed = keys.flatMap((key, i) => (holder[key] === values[i] ? [] : [i]));
+  const strange = changed.find((i) => typeof holder[keys[i]!] !== 'function' || !isOwn(holder[keys[i]!] as object));
+  if (strange !== undefined) return keys[strange]!;
+  // What this package puts there later is no change of what it does.
+  for (const i of changed) values[i] = holder[keys[i]!];
+  part.isSame = sameProperties(keys, values);
+  return null;
+}
+
+/** A method, accessor or static field that is not as it was. */
+export interface Replaced {
+  readonly className: string;
+  readonly field: string;
+}
+
+const replaced = ({ ofClass }: Inherited, key: PropertyKey): Replaced => ({
+  className: ofClass.constructor.name,
+  field: String(key),
+});
+
+/** Classes as they were, with those that they derive from, whose methods their own may call though they hide them. */
+export class KnownClasses {
+  readonly #known = new Set<KnownClass>();
+  readonly #parts: Inherited[] = [];
+
+  /** Adds that of objects of this prototype, unless there is no snapshot of it. */
+  add(prototype: object): this {
+    for (const each of chainOf(prototype, Object.prototype)) {
+      const known = knownClass(each);
+      if (known === undefined || this.#known.has(known)) continue;
+      this.#known.add(known);
+      this.#parts.push(known.methods, known.statics);
+    }
+    return this;
+  }
+
+  /** The first that is not as it was; null: none. */
+  changed(): Replaced | null {
+    for (const part of this.#parts) {
+      const { holder, getters } = part;
+      if (part.isSame?.(holder) !== true) {
+        const key = strangeValue(part);
+        if (key !== null) return replaced(part, key);
+      }
+      for (const { key, get, before } of getters) {
+        // One that it inherits is looked at where it stands: its bases are watched as well.
+        if (before.length === 0 && descriptorOf(holder, key)?.get !== get) return replaced(part, key);
+        for (const each of before) if (hasOwn(each, key)) return replaced(part, key);
+      }
     }
     return null;
   }
 }
 
 /** A class as it was. */
-export class KnownClass {
-  readonly #methods: Inherited;
-  readonly #statics: Inherited;
-
-  constructor(readonly prototype: object) {
-    this.#methods = new Inherited(prototype, Object.prototype);
-    this.#statics = new Inherited(prototype.constructor, Function.prototype, true);
-  }
-
-  get name(): string {
-    return this.prototype.constructor.name;
-  }
-
-  functions(): readonly unknown[] {
-    return this.#methods.values;
-  }
-
-  /** It and the classes that it derives from, whose methods its own may call though it hides them. */
-  withBases(): KnownClass[] {
-    return chainOf(this.prototype, Object.prototype).flatMap((each) => knownClass(each) ?? []);
-  }
-
-  /** The first method, accessor or static field that is not as it was; null: none. */
-  changed(): string | null {
-    return this.#methods.changed() ?? this.#statics.changed();
-  }
+interface KnownClass {
+  readonly methods: Inherited;
+  readonly statics: Inherited;
 }
 
 interface Known {
@@ -143,9 +154,9 @@ export function takeClasses(classes: Iterable<Class>): void {
     const first = prototype instanceof tf.layers.Layer ? ownPrototype(prototype) : prototype;
     for (const each of chainOf(first, Object.prototype)) {
       if (taken.has(each)) continue;
-      const made = new KnownClass(each);
-      taken.set(each, made);
-      for (const value of made.functions()) if (typeof value === 'function') functions.add(value);
+      const methods = inherited(each, Object.prototype, each);
+      taken.set(each, { methods, statics: inherited(each.constructor, Function.prototype, each, true) });
+      for (const value of methods.values) if (typeof value === 'function') functions.add(value);
     }
   }
 }
@@ -156,9 +167,13 @@ export function takeNamed(): void {
   takeClasses(Object.values(classNameMap).map(([each]) => each as unknown as Class));
 }
 
-/** The class of objects of this prototype; undefined: there is no snapshot. */
-export function knownClass(prototype: object | null): KnownClass | undefined {
-  return prototype === null ? undefined : known().classes.get(prototype);
+function knownClass(prototype: object): KnownClass | undefined {
+  return known().classes.get(prototype);
+}
+
+/** Whether there is a snapshot of the class of objects of this prototype. */
+export function isKnownClass(prototype: object): boolean {
+  return knownClass(prototype) !== undefined;
 }
 
 /** Whether a function is a method of a known class as it was. */

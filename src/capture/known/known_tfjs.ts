@@ -7,7 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import { BACKEND_NAME } from '../../backends/tensorflow/node_backend.js';
 import { perProcess } from '../../base/per_process.js';
 import { isOwn } from '../../tfjs/engine/own_functions.js';
-import { knownClass, takeClasses, type Class } from './known_classes.js';
+import { KnownClasses, isKnownClass, takeClasses, type Class, type Replaced } from './known_classes.js';
 import { sameProperties } from './same_properties.js';
 
 const CLASSES: readonly Class[] = [tf.engine().constructor as never, tf.Tensor, tf.Variable, tf.LayerVariable];
@@ -15,16 +15,20 @@ const CLASSES: readonly Class[] = [tf.engine().constructor as never, tf.Tensor, 
 /** An entry of a registry, which tfjs calls by its function. */
 type Config = Partial<Pick<tf.KernelConfig, 'kernelFunc'> & Pick<tf.GradConfig, 'gradFunc'>>;
 
+/** An entry as it was, and the function that it had. */
+interface KnownEntry {
+  readonly key: string;
+  config: Config;
+  run: unknown;
+}
+
 interface Registry {
   /** What tfjs knows now. */
   readonly now: ReadonlyMap<string, Config>;
   readonly what: string;
   readonly isOfSteps: (key: string) => boolean;
-  /** What it was, and the function that it had. */
-  readonly known: Map<string, readonly [Config, unknown]>;
+  readonly entries: KnownEntry[];
 }
-
-const functionOf = ({ kernelFunc, gradFunc }: Config): unknown => kernelFunc ?? gradFunc;
 
 /** tfjs shares its registries under these names among all copies of itself. */
 function registryOf(name: string): ReadonlyMap<string, Config> {
@@ -34,54 +38,57 @@ function registryOf(name: string): ReadonlyMap<string, Config> {
   return found;
 }
 
-const registries = (): readonly Registry[] =>
-  perProcess('known kernels', () => {
-    const ofBackend = (key: string): boolean => key.startsWith(`${BACKEND_NAME}_`);
-    return [
-      { now: registryOf('kernelRegistry'), what: 'kernel', isOfSteps: ofBackend, known: new Map() },
-      { now: registryOf('gradRegistry'), what: 'gradient', isOfSteps: () => true, known: new Map() },
-    ];
-  });
-
-/** What a backend hands its ops to, as it was when the backend was first seen. */
-interface Bound {
+/** What a backend hands its ops to, as it was when the backend was first seen, and its class. */
+interface KnownBackend {
   readonly binding: object;
-  readonly isSame: (binding: object) => boolean;
+  readonly hasSameBinding: (binding: object) => boolean;
+  /** Null: that of its constructor is another one. */
+  readonly prototype: object | null;
+  readonly classes: KnownClasses;
 }
 
-const bound = (): WeakMap<object, Bound> => perProcess('known bindings', () => new WeakMap());
+interface KnownTfjs {
+  readonly classes: KnownClasses;
+  readonly registries: readonly Registry[];
+  readonly backends: WeakMap<object, KnownBackend>;
+}
 
-/** Snapshots what a backend is bound to, unless it is known already. */
-function takeBackend(backend: tf.KernelBackend): void {
+const known = (): KnownTfjs =>
+  perProcess('known tfjs', () => {
+    takeClasses(CLASSES);
+    const classes = new KnownClasses();
+    for (const { prototype } of CLASSES) classes.add(prototype);
+    const ofBackend = (key: string): boolean => key.startsWith(`${BACKEND_NAME}_`);
+    const registries = [
+      { now: registryOf('kernelRegistry'), what: 'kernel', isOfSteps: ofBackend, entries: [] },
+      { now: registryOf('gradRegistry'), what: 'gradient', isOfSteps: () => true, entries: [] },
+    ];
+    return { classes, registries, backends: new WeakMap() };
+  });
+
+/** What a backend is bound to, as it was when this was first called. */
+function knownBackend(backend: tf.KernelBackend): KnownBackend {
   takeClasses([backend.constructor as never]);
-  if (bound().has(backend)) return;
   const { binding } = backend as unknown as { binding: Readonly<Record<string, unknown>> };
   const names = Object.getOwnPropertyNames(binding);
   const values = names.map((name) => binding[name]);
-  bound().set(backend, { binding, isSame: sameProperties(names, values) });
+  const found = Object.getPrototypeOf(backend) as object;
+  const prototype = isKnownClass(found) ? found : null;
+  const hasSameBinding = sameProperties(names, values);
+  const made = { binding, hasSameBinding, prototype, classes: new KnownClasses().add(found) };
+  known().backends.set(backend, made);
+  return made;
 }
 
 /** Snapshots what is there; what is known already stays. */
 export function snapshotTfjs(): void {
-  takeClasses(CLASSES);
-  if (tf.getBackend() === BACKEND_NAME) takeBackend(tf.backend());
-  for (const { now, isOfSteps, known } of registries()) {
+  const { registries, backends } = known();
+  if (tf.getBackend() === BACKEND_NAME && !backends.has(tf.backend())) knownBackend(tf.backend());
+  for (const { now, isOfSteps, entries } of registries) {
+    const seen = new Set(entries.map(({ key }) => key));
     for (const [key, config] of now)
-      if (isOfSteps(key) && !known.has(key)) known.set(key, [config, functionOf(config)]);
+      if (isOfSteps(key) && !seen.has(key)) entries.push({ key, config, run: config.kernelFunc ?? config.gradFunc });
   }
-}
-
-/** The first kernel or gradient that was replaced; null: none. */
-function replacedKernel(): string | null {
-  for (const { now, what, known } of registries()) {
-    for (const [key, [config, run]] of known) {
-      const found = now.get(key);
-      if (found === config && functionOf(found) === run) continue;
-      if (found === undefined || found === config || !isOwn(found)) return `the ${what} ${key} was replaced`;
-      known.set(key, [found, functionOf(found)]);
-    }
-  }
-  return null;
 }
 
 /** The first function of an object that is neither one of its class nor of this package; null: none. */
@@ -96,32 +103,35 @@ function strangeFunction(holder: object, what: string): string | null {
   return null;
 }
 
-/** The first class of an object, or of what that derives from, that is not as it was, in a sentence; null: none. */
-export function replacedMethod(prototype: object, what: string): string | null {
-  for (const each of knownClass(prototype)?.withBases() ?? []) {
-    const replaced = each.changed();
-    if (replaced !== null) return `${what} is of the class ${each.name}, whose ${replaced} was replaced`;
-  }
-  return null;
+/** Why a class is not as it was, in a sentence. */
+export function replacedText({ className, field }: Replaced, what: string): string {
+  return `${what} is of the class ${className}, whose ${field} was replaced`;
 }
 
-/** The part of tfjs that was patched since this package was loaded, in a sentence; null: none. */
+/** The part of tfjs that was patched since this package was loaded, in a sentence; null: none. Asked before each step. */
 export function findTfjsPatch(): string | null {
-  for (const { prototype } of CLASSES) {
-    const replaced = replacedMethod(prototype, 'what it computes by');
-    if (replaced !== null) return replaced;
+  const { classes, registries, backends } = known();
+  const replaced = classes.changed();
+  if (replaced !== null) return replacedText(replaced, 'what it computes by');
+  for (const { now, what, entries } of registries) {
+    for (const entry of entries) {
+      const { key, config, run } = entry;
+      const found = now.get(key);
+      if (found !== undefined && found === config && (found.kernelFunc ?? found.gradFunc) === run) continue;
+      if (found === undefined || found === config || !isOwn(found)) return `the ${what} ${key} was replaced`;
+      entry.config = found;
+      entry.run = found.kernelFunc ?? found.gradFunc;
+    }
   }
-  return replacedKernel() ?? strangeFunction(tf.engine(), 'the engine of tfjs') ?? strangeInBackend();
-}
-
-function strangeInBackend(): string | null {
-  if (tf.getBackend() !== BACKEND_NAME) return null;
+  const strange = strangeFunction(tf.engine(), 'the engine of tfjs');
+  if (strange !== null || tf.getBackend() !== BACKEND_NAME) return strange;
   const backend = tf.backend();
   if (types.isProxy(backend)) return 'the backend is a Proxy';
-  takeBackend(backend);
-  const prototype = Object.getPrototypeOf(backend) as object;
-  if (knownClass(prototype) === undefined) return 'the backend is of a class that is not known';
-  const [known, { binding }] = [bound().get(backend)!, backend as unknown as { binding: object }];
-  if (binding !== known.binding || !known.isSame(binding)) return 'what the backend is bound to was replaced';
-  return replacedMethod(prototype, 'the backend') ?? strangeFunction(backend, 'the backend');
+  const bound = backends.get(backend) ?? knownBackend(backend);
+  if (Object.getPrototypeOf(backend) !== bound.prototype) return 'the backend is of a class that is not known';
+  const { binding } = backend as unknown as { binding: object };
+  if (binding !== bound.binding || !bound.hasSameBinding(binding)) return 'what the backend is bound to was replaced';
+  const ofBackend = bound.classes.changed();
+  if (ofBackend !== null) return replacedText(ofBackend, 'the backend');
+  return strangeFunction(backend, 'the backend');
 }

@@ -11,8 +11,8 @@ import { isOwn } from '../../tfjs/engine/own_functions.js';
 import { regularizersOf } from '../../tfjs/layers/penalties.js';
 import { layerText } from '../called_layers.js';
 import { isPlainList, WatchedFields, type IsAside } from '../watched_fields.js';
-import { isKnownMethod, knownClass } from './known_classes.js';
-import { replacedMethod, findTfjsPatch, snapshotTfjs } from './known_tfjs.js';
+import { KnownClasses, isKnownClass, isKnownMethod } from './known_classes.js';
+import { replacedText, findTfjsPatch, snapshotTfjs } from './known_tfjs.js';
 import { isPlainClass, isLayer, isModel } from './plain_classes.js';
 import { IntegerLookupLayer } from '../../layers/integer_lookup_layer.js';
 import { CategoryEncoding } from '../../layers/preprocessing/category_encoding.js';
@@ -134,7 +134,7 @@ export class Reach {
     }
     const values = [...set];
     if (values.some((value) => typeof value !== 'string')) return this.#refuse(`${what} is a set of objects`);
-    this.watched.addAnswer(what, () => set.size === values.length && values.every((value) => set.has(value)));
+    this.watched.addSet(set, what);
   }
 
   #visitNumbers(numbers: ArrayBufferView, what: string): void {
@@ -148,14 +148,13 @@ export class Reach {
     const ofLayer = (value as unknown) instanceof tf.layers.Layer ? whyNotLayer(value as never) : null;
     if (ofLayer !== null) return this.#refuse(ofLayer);
     if (prototype !== Object.prototype) {
-      const known = knownClass(prototype);
-      if (prototype === null || known === undefined || !isPlainClass(prototype)) {
+      if (prototype === null || !isKnownClass(prototype) || !isPlainClass(prototype)) {
         const name = (prototype as { constructor?: { name?: string } } | null)?.constructor?.name ?? 'without a name';
         return this.#refuse(`${what} is of the class ${name}, which is not one of tfjs or of this package`);
       }
-      this.watched.addClass(known);
-      const replaced = replacedMethod(prototype, what);
-      if (replaced !== null) this.#refuse(replaced);
+      this.watched.addClass(prototype);
+      const replaced = new KnownClasses().add(prototype).changed();
+      if (replaced !== null) this.#refuse(replacedText(replaced, what));
     }
     // No step calls a method of a symbolic tensor.
     if (value instanceof tf.SymbolicTensor) this.#visitFields(value as never, what, OF_SYMBOLS, null);

@@ -8,7 +8,7 @@ import { maskLossesLike, withMaskedLosses } from './masked_losses.js';
 import { compileNamed } from './named_functions.js';
 import { noteSequential } from './resumed_fits.js';
 import { evaluateWeighted, trainWeighted, type EagerStep, type StepData } from './sample_weights.js';
-import { guarded, stepRunner, trainStep } from './step_runner.js';
+import { guarded, runnerInUse, stepRunner, trainStep } from './step_runner.js';
 
 type Tensors = readonly tf.Tensor[];
 
@@ -18,7 +18,7 @@ function makesTrainStep(make: () => EagerStep) {
     return (data) =>
       guarded(() => {
         checkFed(this, data);
-        const run = stepRunner();
+        const run = runnerInUse();
         return trainWeighted(this, data, (all) => (run === null ? eager(all) : run.run(this, eager, all)));
       });
   };
@@ -30,7 +30,7 @@ function makesTestStep(make: () => void) {
     const holder = this as unknown as { testFunction: EagerStep };
     const plain = holder.testFunction;
     const eager: EagerStep = (data) => withMaskedLosses(this, () => plain(data));
-    const watched: EagerStep = (data) => stepRunner()?.evaluate(this, eager, data) ?? eager(data);
+    const watched: EagerStep = (data) => runnerInUse()?.evaluate(this, eager, data) ?? eager(data);
     holder.testFunction = (data) =>
       whileFeeding(() => {
         checkFed(this, data);
@@ -107,7 +107,7 @@ function predictsBatches(stock: PredictLoop): PredictLoop {
     const all = Array.isArray(inputs) ? inputs : [inputs];
     checkFed(this, all);
     return whileFeeding(() => {
-      const run = stepRunner();
+      const run = runnerInUse();
       const isRagged = all.some(isStandIn);
       const isWatched = run !== null && !verbose && all[0]?.shape[0] !== 0 && run.predicts(this);
       if (!isRagged && !isWatched) return stock.call(this, inputs, batchSize, verbose);

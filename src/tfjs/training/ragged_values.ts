@@ -174,6 +174,7 @@ function standInOf(value: RaggedValue, input: tf.SymbolicTensor, path: string): 
 
 /** The inputs as tensors, where some are ragged, or `named` ones come by name; null: tfjs takes them as they are. */
 function fed(model: tf.LayersModel, x: unknown, argument: string, named = false): Fed | null {
+  if (x instanceof tf.Tensor) return null;
   const names = model.inputNames;
   const all = valuesOf(x, names);
   if (!all.some(isRagged) && !(named && isInputsByName(x, names))) return null;

@@ -21,6 +21,8 @@ export interface BatchRows {
 }
 
 export interface StepRunner {
+  /** The backend of tfjs whose steps it runs; on others those of tfjs are what it would run. */
+  readonly backend: string;
   /** Whether `fit` should give this model rows instead of batches. */
   takesRows(model: tf.LayersModel): boolean;
   /** Runs a step; `eager` is that of tfjs, for a batch as it is. */
@@ -47,9 +49,15 @@ export interface StepRunner {
 
 const runner = (): { current: StepRunner | null } => perProcess('runner of steps', () => ({ current: null }));
 
-/** Who runs the steps; null: tfjs does. */
+/** Who is told of models, and runs their steps on its backend; null: nobody. */
 export function stepRunner(): StepRunner | null {
   return runner().current;
+}
+
+/** Who runs steps on the backend in use; null: tfjs does. */
+export function runnerInUse(): StepRunner | null {
+  const { current } = runner();
+  return current?.backend === tf.getBackend() ? current : null;
 }
 
 /** Gives `runner` the steps of models from now on. */

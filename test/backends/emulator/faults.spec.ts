@@ -87,7 +87,8 @@ const MOMENTS: Readonly<Record<string, (model: Model, inject: () => void) => unk
 };
 
 const TEXTS: Readonly<Record<FaultName, RegExp>> = {
-  terminate: /received its worker has ended: it was terminated/,
+  // Whichever is seen first: that nothing comes from it, or the event of its end.
+  terminate: /received (its worker has ended: it was terminated|it ended with exit code 1)/,
   kernelError: /received a kernel failed/,
   outOfMemory: /received its worker has ended: it was terminated or ran out of memory/,
   hang: /received it gave no sign of life for 4 s/,

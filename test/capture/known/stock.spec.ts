@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 // What the package wraps is snapshot with it, before anything else is.
 import 'tfjs-embeddings/node';
-import { knownClass, takeClasses, takeNamed } from '../../../src/capture/known/known_classes.js';
+import { KnownClasses, isKnownClass, takeClasses, takeNamed } from '../../../src/capture/known/known_classes.js';
 import { isStock, isStockFunction } from '../../../src/capture/known/stock.js';
 
 describe('Stock', () => {
@@ -67,19 +67,19 @@ describe('Stock', () => {
       static override className = 'OwnOfStock';
     }
     takeClasses([Own]);
-    const known = knownClass(Own.prototype)!;
+    const known = new KnownClasses().add(Own.prototype);
     expect(known.changed()).toBeNull();
     Object.defineProperty(Base.prototype, 'calculateLosses', { value: () => [], configurable: true });
-    expect(known.changed()).toBe('calculateLosses');
+    expect(known.changed()?.field).toBe('calculateLosses');
     takeClasses([Own]);
-    expect(knownClass(Own.prototype)!.changed()).toBe('calculateLosses');
+    expect(new KnownClasses().add(Own.prototype).changed()?.field).toBe('calculateLosses');
     Reflect.deleteProperty(Base.prototype, 'calculateLosses');
     expect(known.changed()).toBeNull();
     Object.defineProperty(Own.prototype, 'losses', { get: () => [] });
-    expect(known.changed()).toBe('losses');
+    expect(known.changed()).toEqual({ className: 'Own', field: 'losses' });
     class Other extends Base {
       static override className = 'OtherOfStock';
     }
-    expect(knownClass(Other.prototype)).toBeUndefined();
+    expect(isKnownClass(Other.prototype)).toBeFalse();
   });
 });
