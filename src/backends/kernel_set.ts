@@ -9,6 +9,7 @@ import { brand } from '../base/per_process.js';
 import type { Combiner, OutOfRange } from '../base/types.js';
 import type { Codec, Words } from '../codecs/codec.js';
 import { FLOAT32 } from '../codecs/float32.js';
+import { strayPosition } from '../ids/id_out_of_range.js';
 import type { UpdateName } from '../rules/rules.js';
 import { ValueError, described, RuntimeError } from '../base/errors.js';
 
@@ -184,4 +185,20 @@ export class IdOutOfRange extends Error {
   ) {
     super(`values[${position}] = ${id} is not in [0, ${rows})`);
   }
+}
+
+/** The first id outside a table of so many rows, where that is an error; else null. */
+export function firstOutOfRange(
+  values: Int32Array,
+  rows: number,
+  { outOfRange }: Pick<BagOptions, 'outOfRange'>,
+): IdOutOfRange | null {
+  const position = outOfRange === 'zero' ? -1 : strayPosition(values, rows);
+  return position < 0 ? null : new IdOutOfRange(values[position]!, position, rows);
+}
+
+/** Throws IdOutOfRange for the first id outside a table of so many rows, unless such ids count as zeros. */
+export function checkIds(values: Int32Array, rows: number, options: Pick<BagOptions, 'outOfRange'> = SINGLE_ROW): void {
+  const stray = firstOutOfRange(values, rows, options);
+  if (stray !== null) throw stray;
 }

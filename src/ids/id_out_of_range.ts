@@ -13,6 +13,19 @@ export interface BatchRow {
   readonly position: number;
 }
 
+/** The position of the first id outside a table of so many rows; -1: all are in it. */
+export function strayPosition(ids: Int32Array, rows: number): number {
+  // The sign bit of an id below 0, and of what an id from `rows` on leaves of the last row; no branch per id.
+  const last = (rows - 1) | 0;
+  const { length } = ids;
+  let signs = rows > 0 || length === 0 ? 0 : -1;
+  for (let position = 0; position < length; position++) {
+    const id = ids[position]!;
+    signs |= id | (last - id);
+  }
+  return signs >= 0 ? -1 : ids.findIndex((id) => id < 0 || id >= rows);
+}
+
 /** What is known of such an id. */
 export interface OutOfRangeId {
   readonly id: number;

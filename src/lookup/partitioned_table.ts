@@ -1,7 +1,7 @@
 /** A table that comes as a list of row partitions, as TensorFlow's partitioned variables do. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
-import { IdOutOfRange, type BagOptions } from '../backends/kernel_set.js';
+import { checkIds, type BagOptions } from '../backends/kernel_set.js';
 import { tableOf } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkTable } from './arguments.js';
@@ -65,7 +65,7 @@ export function lookUpPartitions(
   const rows = sizes.reduce((sum, size) => sum + size, 0);
   if (strategy === 'mod') checkModSizes(sizes, rows);
   const ids = bags.values.dataSync<'int32'>();
-  if (options.outOfRange === 'error') withPublicErrors(() => checkRange(ids, rows));
+  withPublicErrors(() => checkIds(ids, rows, options));
   const locals = localIds(ids, sizes, strategy);
   const single = withoutMax({ bags, options });
   const lookups = partitions.map((table, i) => {
@@ -83,11 +83,5 @@ function checkModSizes(sizes: readonly number[], rows: number): void {
     if (size === expected) return;
     const received = described(`${size} rows`);
     throw new ValueError(`table[${i}]`, `${expected} of ${rows} rows for partitionStrategy 'mod'`, received);
-  });
-}
-
-function checkRange(ids: Int32Array, rows: number): void {
-  ids.forEach((id, position) => {
-    if (id < 0 || id >= rows) throw new IdOutOfRange(id, position, rows);
   });
 }

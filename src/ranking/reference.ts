@@ -1,5 +1,5 @@
 /** The kernels of ranking in plain TypeScript: slow, and what the others are compared with. */
-import { IdOutOfRange } from '../backends/kernel_set.js';
+import { checkIds } from '../backends/kernel_set.js';
 import { floatRows, type FoldInJob, type IdLists, type RankingKernels, type TopKJob } from '../backends/ranking.js';
 
 function idsOf({ values, rowSplits }: IdLists, query: number): Int32Array {
@@ -59,8 +59,7 @@ function solve(matrix: Float64Array, x: Float64Array): void {
 function foldIn({ table, bags, regularization, gram, out }: FoldInJob): void {
   const { rows, dim } = table;
   const { values, rowSplits, weights } = bags;
-  const bad = values.findIndex((id) => id < 0 || id >= rows);
-  if (bad >= 0) throw new IdOutOfRange(values[bad]!, bad, rows);
+  checkIds(values, rows);
   for (let bag = 0; bag + 1 < rowSplits.length; bag++) {
     const x = new Float64Array(dim);
     if (rowSplits[bag]! < rowSplits[bag + 1]!) {

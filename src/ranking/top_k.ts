@@ -6,6 +6,7 @@ import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { INT32_MAX } from '../base/types.js';
 import { readOptions } from '../base/options.js';
+import { strayPosition } from '../ids/id_out_of_range.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkMatrix } from '../lookup/arguments.js';
 import { readRankedTable, visitRows, type RankedTable } from './ranked_table.js';
@@ -172,7 +173,7 @@ function idLists(value: unknown, argument: string, count: number, rows: number):
     throw new ValueError(argument, `${expected}, [${count}, null]`, received);
   }
   const { values, rowSplits } = value as { values: Int32Array; rowSplits: Int32Array };
-  const bad = values.findIndex((id) => id < 0 || id >= rows);
+  const bad = strayPosition(values, rows);
   if (bad >= 0) {
     throw new ValueError(argument, `ids from 0 to ${rows - 1}`, described(`${values[bad]} at position ${bad}`));
   }

@@ -2,7 +2,8 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../bag_tensors.js';
 import type { LookedUp, Lookup } from '../contract.js';
-import { firstOutOfRange, isSplitByColumns, type LazyBags, type LookupIds } from './exchange/place_ids.js';
+import { firstOutOfRange } from '../kernel_set.js';
+import { isSplitByColumns, type LazyBags, type LookupIds } from './exchange/place_ids.js';
 import { startLookups, type Found, type HostLookup, type PooledRows } from './exchange/pooled_lookup.js';
 import type { DeviceTable } from './machine/device_table.js';
 import type { Machine } from './machine/machine.js';

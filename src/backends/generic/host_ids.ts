@@ -1,7 +1,7 @@
 /** What the composed kernels know about a batch on the host: which bag each id is in, and which ids count. */
 import * as tf from '@tensorflow/tfjs';
 import { isReadAsync } from '../../base/waiting_reads.js';
-import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
+import { checkIds as checkHostIds, type BagOptions } from '../kernel_set.js';
 
 /** Attributes of the bag kernels; `validate` checks ids that already lie on a GPU too. */
 export interface BagAttributes extends BagOptions {
@@ -22,11 +22,7 @@ function isUploaded({ dataId }: tf.Tensor): boolean {
 /** Throws IdOutOfRange for the first id outside the table. Ids that lie on such a GPU are read only on request. */
 export function checkIds(values: tf.Tensor1D, rows: number, options: BagAttributes): void {
   if (options.outOfRange === 'zero' || (options.validate !== true && isUploaded(values))) return;
-  const ids = values.dataSync();
-  for (let i = 0; i < ids.length; i++) {
-    const id = ids[i]!;
-    if (id < 0 || id >= rows) throw new IdOutOfRange(id, i, rows);
-  }
+  checkHostIds(values.dataSync<'int32'>(), rows, options);
 }
 
 /** The bag of each id, and how many ids each bag has. */

@@ -1,14 +1,6 @@
-/** What every reference kernel asks about a batch of bags: ids in range, divisors, scales of rows under maxNorm. */
+/** What every reference kernel asks about a batch of bags: divisors, scales of rows under maxNorm. */
 import { bagDivisor } from '../../ids/bag_divisor.js';
-import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../kernel_set.js';
-
-/** Throws IdOutOfRange for the first id outside [0, rows) unless such rows count as zeros. */
-export function checkIds(bags: HostBags, rows: number, options: BagOptions): void {
-  if (options.outOfRange === 'zero') return;
-  bags.values.forEach((id, position) => {
-    if (id < 0 || id >= rows) throw new IdOutOfRange(id, position, rows);
-  });
-}
+import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
 
 /** Whether an id names a row of the table. */
 export function inRange(id: number, rows: number): boolean {

@@ -1,6 +1,6 @@
 /** Grouping of a batch's gradients by row: the sum over a row's occurrences, in double, ids ascending. */
-import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
-import { bagRange, checkIds, divideNoNan, divisor, inRange, rowNorm, rowScale, weightAt } from './bags.js';
+import { checkIds, type BagOptions, type HostBags, type HostTable } from '../kernel_set.js';
+import { bagRange, divideNoNan, divisor, inRange, rowNorm, rowScale, weightAt } from './bags.js';
 
 /** Gradient of each touched row. A row that was looked up is there even where its gradient is zero. */
 export type Groups = ReadonlyArray<{ readonly id: number; readonly gradient: number[] }>;
@@ -11,7 +11,7 @@ export function group(
   table: HostTable<Float32Array>,
   options: BagOptions,
 ): Groups {
-  checkIds(bags, table.rows, options);
+  checkIds(bags.values, table.rows, options);
   const { rows, dim } = table;
   const sums = new Map<number, number[]>();
   for (let b = 0; b + 1 < bags.rowSplits.length; b++) {

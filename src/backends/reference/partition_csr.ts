@@ -9,6 +9,7 @@ import {
   type CsrParts,
   type CsrRequest,
 } from '../sparse_core.js';
+import { strayPosition } from '../../ids/id_out_of_range.js';
 import type { HostBags } from '../kernel_set.js';
 
 /** One id of one sample: sample, id, and the factor of its row. */
@@ -61,7 +62,7 @@ interface Token {
 /** Tokens of one feature for each core. */
 function tokensOf(feature: CsrFeature, place: number, { cores, shards, keepsRepeats }: CsrRequest): Token[][] {
   const { values, rowSplits, rows, columnOffset, rotation, sampleOffset } = feature;
-  const wrong = values.findIndex((id) => id < 0 || id >= rows);
+  const wrong = strayPosition(values, rows);
   if (wrong >= 0) throw new CsrIdOutOfRange(place, values[wrong]!, wrong, rows);
   const perCore = (rowSplits.length - 1) / cores;
   const lists = Array.from({ length: cores }, (): Token[] => []);

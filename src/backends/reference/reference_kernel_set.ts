@@ -1,5 +1,6 @@
 /** The plain, slow, obviously right implementation that the others are compared with. */
 import {
+  checkIds,
   type KernelSet,
   newFloats,
   type BagOptions,
@@ -9,7 +10,7 @@ import {
   type RowGradients,
 } from '../kernel_set.js';
 import { mergeUses } from '../united_uses.js';
-import { checkIds, bagRange, divideNoNan, divisor, inRange, rowScale, weightAt } from './bags.js';
+import { bagRange, divideNoNan, divisor, inRange, rowScale, weightAt } from './bags.js';
 import { sparseApply } from './sparse_apply.js';
 import { group } from './group.js';
 
@@ -21,7 +22,7 @@ function embeddingBagWeightsGrad(
   options: BagOptions,
   out: Float32Array,
 ): void {
-  checkIds(bags, table.rows, options);
+  checkIds(bags.values, table.rows, options);
   for (let b = 0; b + 1 < bags.rowSplits.length; b++) {
     const { first, end } = bagRange(bags, b);
     // dots[i] = looked-up row i . gradient of the bag
@@ -68,7 +69,7 @@ function unpacked(
   bags: HostBags,
   options: BagOptions,
 ): [table: HostTable<Float32Array>, bags: HostBags, options: BagOptions] {
-  checkIds(bags, rows, options);
+  checkIds(bags.values, rows, options);
   const { values } = bags;
   const all = newFloats('values', 'looked-up rows', [values.length, dim]);
   const perRow = codec.words(dim);
@@ -94,7 +95,7 @@ function embeddingBagGrad(
 
 /** Writes pooled [batch * dim]. */
 function embeddingBag(table: HostTable<Float32Array>, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
-  checkIds(bags, table.rows, options);
+  checkIds(bags.values, table.rows, options);
   for (let b = 0; b + 1 < bags.rowSplits.length; b++) {
     pooled.set(pooledRow(table, bags, b, options), b * table.dim);
   }
@@ -129,7 +130,7 @@ export const referenceKernels: KernelSet = {
     embeddingBagWeightsGrad(floats, gradient, ids, how, out);
   },
   step(optimizer, steps) {
-    if (steps.length > 1) for (const { table, bags, options } of steps) checkIds(bags, table.rows, options);
+    if (steps.length > 1) for (const { table, bags, options } of steps) checkIds(bags.values, table.rows, options);
     for (const each of steps) {
       const { table, slots, gradient, bags, options, hyper } = mergeUses(referenceKernels, each);
       sparseApply(optimizer, table, slots, gradient, bags, options, hyper);

@@ -2,9 +2,9 @@
 import type * as tf from '@tensorflow/tfjs';
 import { HostCopies } from '../../tfjs/webgpu/host_copies.js';
 import type { WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
-import type { BagOptions } from '../kernel_set.js';
+import { checkIds, type BagOptions } from '../kernel_set.js';
 import { planOnGpu } from './gpu_groups.js';
-import { checkIds, groupOnHost, type HostGroups } from './host_groups.js';
+import { groupOnHost, type HostGroups } from './host_groups.js';
 import type { Scratch } from './programs.js';
 
 export interface Groups {

@@ -1,15 +1,4 @@
 /** Ids grouped by row on the host, in the order in which they came. */
-import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
-
-/** Throws IdOutOfRange for the first id outside the table, unless such ids count as zeros. */
-export function checkIds(values: Int32Array, rows: number, { outOfRange }: BagOptions): void {
-  if (outOfRange === 'zero') return;
-  for (let i = 0; i < values.length; i++) {
-    const id = values[i]!;
-    if (id < 0 || id >= rows) throw new IdOutOfRange(id, i, rows);
-  }
-}
-
 const BITS = 11;
 const BUCKETS = 2048;
 

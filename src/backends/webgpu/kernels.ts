@@ -7,10 +7,10 @@ import { checkVersion, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backe
 import { faultsOf } from '../../tfjs/webgpu/faults.js';
 import { codecOf } from '../../codecs/codecs.js';
 import { kernelTable, slotsAmong, type RowAttributes } from '../bag_tensors.js';
-import type { BagOptions } from '../kernel_set.js';
+import { checkIds, type BagOptions } from '../kernel_set.js';
 import { checkLength } from '../wasm/sizes.js';
 import { checkKnownIds, groupsOf, knownIds, uploadedPlan } from './groups.js';
-import { checkIds, groupOnHost } from './host_groups.js';
+import { groupOnHost } from './host_groups.js';
 import { pooledRows, weightsGradient } from './lookups.js';
 import type { Bags, TableAt } from './operands.js';
 import { willWrite } from './own_buffers.js';

@@ -6,7 +6,7 @@ import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../base/errors.js';
 import { isReadAsync } from '../../base/waiting_reads.js';
 import { lookAhead, lookUp } from '../../lookup/lookup.js';
-import { addIdDetails, strayIdOf } from '../../ids/id_out_of_range.js';
+import { addIdDetails, strayIdOf, strayPosition } from '../../ids/id_out_of_range.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
 import { placeOf } from '../../ids/id_place.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
@@ -402,7 +402,7 @@ function findOutOfRange(requests: readonly Lookup[]): { input: number; position:
   for (const [input, { table, bags, options }] of requests.entries()) {
     if (options.outOfRange !== 'error') continue;
     const ids = bags.values.dataSync<'int32'>();
-    const position = ids.findIndex((id) => id < 0 || id >= table.rows);
+    const position = strayPosition(ids, table.rows);
     if (position >= 0) return { input, position, id: ids[position]! };
   }
   return null;

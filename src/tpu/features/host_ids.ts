@@ -1,6 +1,6 @@
 /** The ids of a feature as they wait in a queue: copies on the host, which the caller cannot change. */
 import { ValueError, described } from '../../base/errors.js';
-import { outOfRangeError } from '../../ids/id_out_of_range.js';
+import { outOfRangeError, strayPosition } from '../../ids/id_out_of_range.js';
 import { placeOf } from '../../ids/id_place.js';
 import type { IdBatch } from '../../ids/parse_ids.js';
 import { uniformSplits } from '../../ids/row_splits.js';
@@ -33,7 +33,7 @@ export function columnsOf({ places }: IdBatch): Int32Array | null {
 /** A copy of the ids. Throws ValueError, which names the feature, for ids outside [0, rows). */
 export function copyIds(batch: IdBatch, rows: number, path: string, owner: string): HostIds {
   const values = Int32Array.from(hostIds(batch));
-  const position = values.findIndex((id) => id < 0 || id >= rows);
+  const position = strayPosition(values, rows);
   if (position >= 0) {
     const [id, place] = [values[position]!, placeOf(batch, position)];
     const expected = `ids in [0, ${rows})`;

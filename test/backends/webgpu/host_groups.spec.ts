@@ -1,4 +1,5 @@
-import { checkIds, groupOnHost } from '../../../src/backends/webgpu/host_groups.js';
+import { checkIds } from '../../../src/backends/kernel_set.js';
+import { groupOnHost } from '../../../src/backends/webgpu/host_groups.js';
 import { capacity } from '../../../src/backends/webgpu/groups.js';
 import { Random } from '../../helpers/random.js';
 

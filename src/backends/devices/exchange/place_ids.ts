@@ -7,7 +7,7 @@ import type { Machine } from '../machine/machine.js';
 import { type TensorValues, arrayValues, type TensorReader } from '../host/shared_tensors.js';
 import { sharedUniformSplits, uniformLength } from '../../../ids/row_splits.js';
 import type { BagTensors } from '../../bag_tensors.js';
-import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
+import { firstOutOfRange, type BagOptions } from '../../kernel_set.js';
 import type { LookupHandle } from '../../contract.js';
 
 /** Bags of ids, which are read on first access. */
@@ -56,22 +56,6 @@ export function allRows(rows: number): LazyBags {
   const rowSplits = sharedUniformSplits(rows, 1);
   const values = rowSplits.subarray(0, rows); // The numbers of the rows are the same.
   return new LazyBags(arrayValues(values), rowSplits, 1, null, null);
-}
-
-/** The first id outside a table of so many rows, where that is an error; else null. */
-export function firstOutOfRange(values: Int32Array, rows: number, { outOfRange }: BagOptions): IdOutOfRange | null {
-  if (outOfRange !== 'error') return null;
-  // The sign bit of an id below 0, and of what an id from `rows` on leaves of the last row; no branch per id.
-  const last = (rows - 1) | 0;
-  const { length } = values;
-  let signs = rows > 0 || length === 0 ? 0 : -1;
-  for (let position = 0; position < length; position++) {
-    const id = values[position]!;
-    signs |= id | (last - id);
-  }
-  if (signs >= 0) return null;
-  const position = values.findIndex((id) => id < 0 || id >= rows);
-  return new IdOutOfRange(values[position]!, position, rows);
 }
 
 /** What is kept of a lookup: its ids as they were read, and where devices have them. */

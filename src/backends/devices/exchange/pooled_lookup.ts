@@ -1,18 +1,10 @@
 /** Pooled lookups of one call: ids go to the devices that hold the rows, pooled rows come back. */
-import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
+import { firstOutOfRange, IdOutOfRange, type BagOptions } from '../../kernel_set.js';
 import type { Quantization } from '../../quantize.js';
 import type { StackBatch } from '../../sparse_core.js';
 import type { DeviceTable } from '../machine/device_table.js';
 import type { Command, CsrBagsAt, ExchangedTableAt, PlainBagsAt, SharedRowsAt, TableAt } from '../device.js';
-import {
-  ExchangeLayout,
-  firstOutOfRange,
-  type LazyBags,
-  type KeptIds,
-  Traffic,
-  placeIds,
-  placeShardIds,
-} from './place_ids.js';
+import { ExchangeLayout, type LazyBags, type KeptIds, Traffic, placeIds, placeShardIds } from './place_ids.js';
 import type { Machine } from '../machine/machine.js';
 import { addToBags, shardIds } from './row_sharding.js';
 import { placeCsr, StackTraffic, SUM_OF_SAMPLE } from './stack_ids.js';
