@@ -22,15 +22,10 @@ export interface Backend {
    * Throws IdOutOfRange.
    */
   lookUp(lookups: readonly Lookup[]): LookedUp[];
-  /**
-   * Prefetch: issues these lookups with the next `step`, of tables as that leaves them; a later `lookUp` of the same tables
-   * and ids takes the results. null: every lookup is answered at once.
-   */
-  readonly ahead: ((lookups: readonly Lookup[]) => void) | null;
   /** One exact step of each table, in place: as if the gradients of all its entries had been summed first. */
   step(updates: readonly TableUpdate[]): void;
   readonly gradient: Gradients;
-  readonly tables: Tables;
+  readonly store: RowStore;
   /** Ops of a training step beside lookups; null where stock ops do their work. */
   readonly ops: StepOps | null;
   /** What runs a kernel of this name now, for `backendInfo()`. */
@@ -48,16 +43,14 @@ export interface Gradients {
 /** Where tables lie beside a GPU. */
 export type TableMemory = 'host memory' | 'GPU memory';
 
-/** Where tables and their slots lie. */
-export interface Tables {
+/** Where the rows of tables and of their slots lie: in the memory of a backend, or placed on devices. */
+export interface RowStore {
   /** Whether rows of this codec can be stepped, of those that train. */
   trains(codec: Codec): boolean;
   /** Zeros where tables lie, whose rows come one block after the other: their values never lie anywhere twice. */
   begin(shape: readonly number[]): TableWriter;
   /** Writes rows of a variable where they lie; its snapshots stay as they are. null: it takes all its values at once. */
   rewrite(table: tf.Variable): WriteRows<Words> | null;
-  /** A new variable full of a number that lies as the table does: [rows, dim], or one value per row. */
-  createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable;
   /**
    * Brings a variable to where it is read and stepped, before its first use: on devices as `layout` says, else where
    * it lay before, else like `like`, else where room is.
@@ -67,6 +60,11 @@ export interface Tables {
   read(table: tf.Tensor, firstRow: number, into: Float32Array): boolean;
   /** All rows of a table where they lie, which nothing changes before they are read; null: they are read in blocks. */
   view(table: tf.Tensor): RowsInPlace | null;
+  /**
+   * Issues these lookups with the next `step`, of tables as that leaves them; a later `lookUp` of the same tables and ids
+   * takes the results. null: every lookup is answered at once.
+   */
+  readonly prefetch: ((lookups: readonly Lookup[]) => void) | null;
   /** Devices that hold tables; null where they lie in the memory of the backend. */
   readonly devices: Devices | null;
   /** Told in `backendInfo()` where other tensors lie on a GPU. */
@@ -92,7 +90,7 @@ export interface TableWriter {
 }
 
 /** Virtual devices. Tables and slots on them are tensors of the global shape whose data lie there. */
-export interface Devices extends Pick<Tables, 'createSlot' | 'place'> {
+export interface Devices extends Pick<RowStore, 'place'> {
   /** Number of devices. */
   readonly count: number;
   /** Bytes of each that plans keep to where they are not told; null: none. */
@@ -103,6 +101,8 @@ export interface Devices extends Pick<Tables, 'createSlot' | 'place'> {
   readonly roomOfEach: number | null;
   /** Makes a table [rows, columns] on the devices; no copy of it is ever made on the host. */
   create(request: TableRequest): tf.Tensor2D;
+  /** A new variable full of a number that lies as the table does: [rows, dim], or one value per row. */
+  createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable;
   /** Where a table lies; null where it is not on the devices. */
   layoutOf(variable: tf.Tensor): TableLayout | null;
   /** Writes whole rows from `firstRow` on, row-major; snapshots that others hold do not change. */

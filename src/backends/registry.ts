@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
-import type { Backend, Devices, TableMemory, Tables } from './contract.js';
+import type { Backend, Devices, RowStore, TableMemory } from './contract.js';
 import type { ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
 import type { StepOps } from './step_ops.js';
 
@@ -167,13 +167,13 @@ export function stepOps(): StepOps | null {
 }
 
 /** Where tables and their slots lie on the backend in use. */
-export function tablesInUse(): Tables {
-  return currentBackend().tables;
+export function storeInUse(): RowStore {
+  return currentBackend().store;
 }
 
 /** The devices of the backend in use; null where tables lie in its own memory. */
 export function devicesInUse(): Devices | null {
-  return currentBackend().tables.devices;
+  return currentBackend().store.devices;
 }
 
 type ProductInfo = () => KernelInfo | null;
@@ -227,7 +227,7 @@ export function backendInfo(): BackendInfo {
     ...Object.fromEntries(KERNEL_NAMES.map((name) => [name, found.info(name)])),
     ...(products !== null && { BatchMatMul: products }),
   };
-  const { devices, memory } = found.tables;
+  const { devices, memory } = found.store;
   const addon = addonInfo().text;
   return {
     backend,

@@ -58,7 +58,7 @@ function raggedByOp(backend: NodeBackend, { values, rowSplits }: RaggedRows, row
 
 /** Whether a tensor lies on virtual devices. */
 function isOnDevices(tensor: tf.Tensor): boolean {
-  return (registeredBackend(tf.getBackend())?.tables.devices?.layoutOf(tensor) ?? null) !== null;
+  return (registeredBackend(tf.getBackend())?.store.devices?.layoutOf(tensor) ?? null) !== null;
 }
 
 /** `count` rows of each tensor from `start` on: one op for all, where a slice is one for each. Call inside a tidy. */

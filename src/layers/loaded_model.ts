@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type { WriteRows } from '../backends/contract.js';
-import { tablesInUse } from '../backends/registry.js';
+import { storeInUse } from '../backends/registry.js';
 import { numbersShape, tableOf } from '../backends/table.js';
 import type { Words } from '../codecs/codec.js';
 import { perProcess } from '../base/per_process.js';
@@ -49,7 +49,7 @@ async function readState(stored: StoredArray): Promise<tf.Tensor> {
   const { dtype, shape, pieces } = stored;
   const size = shape.reduce((product, each) => product * each, 4);
   if (pieces === null || dtype !== 'float32' || size < TABLE_BYTES) return readTensor(stored);
-  const writer = tablesInUse().begin(shape);
+  const writer = storeInUse().begin(shape);
   try {
     await readRows(stored, writer.write as WriteRows<Words>);
     return writer.finish();
@@ -63,7 +63,7 @@ async function readState(stored: StoredArray): Promise<tf.Tensor> {
 function rowsWriter(weight: tf.LayerVariable, { dtype, pieces }: StoredArray): WriteRows<Words> | null {
   const { codec, dim, variable, name } = tableOf(weight.read());
   if (pieces === null || variable.rank !== 2 || (dtype !== 'float32' && dtype !== 'int32')) return null;
-  const write = tablesInUse().rewrite(variable);
+  const write = storeInUse().rewrite(variable);
   if (write === null || dtype === variable.dtype) return write;
   return (firstRow, values) => {
     const words = new Int32Array((values.length / dim) * codec.words(dim));

@@ -1,6 +1,6 @@
 /** Makes models with these layers load, and, on request only, stock embedding layers load as these. */
 import * as tf from '@tensorflow/tfjs';
-import { currentBackend } from '../backends/registry.js';
+import { storeInUse } from '../backends/registry.js';
 import { lookAheadWhere } from '../tfjs/training/look_ahead.js';
 import { takeRaggedValues } from '../tfjs/training/ragged_values.js';
 import { batchUnevenRows } from '../tfjs/training/uneven_batches.js';
@@ -67,7 +67,7 @@ const LAYERS = [
 /** Registers the layers under their own names, which no stock layer has. */
 export function registerLayers(): void {
   registerTableLayers();
-  lookAheadWhere(() => currentBackend().ahead !== null);
+  lookAheadWhere(() => storeInUse().prefetch !== null);
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   for (const layer of KERAS_LAYERS) tf.serialization.registerClass(layer as never);
   for (const activation of ACTIVATION_CLASSES) tf.serialization.registerClass(activation);

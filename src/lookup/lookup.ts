@@ -6,7 +6,7 @@ import { gradientOfMax, maxPooled, withoutMax } from './max_pooling.js';
 import { isTapeOn, withLazyGradient, refuseSecond, withoutTape } from '../tfjs/lazy_gradient.js';
 import { IdOutOfRange } from '../backends/kernel_set.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
-import { currentBackend } from '../backends/registry.js';
+import { currentBackend, storeInUse } from '../backends/registry.js';
 import { outOfRangeError } from '../ids/id_out_of_range.js';
 import { perProcess } from '../base/per_process.js';
 import { type Table, tableOf, variableText } from '../backends/table.js';
@@ -73,7 +73,7 @@ export function runLookups(lookups: readonly Lookup[]): LookedUp[] {
 export function lookAhead(lookups: readonly Lookup[]): void {
   const run = lookups.map(withoutMax);
   withoutTape(() => {
-    currentBackend().ahead?.(run);
+    storeInUse().prefetch?.(run);
     return [];
   });
 }

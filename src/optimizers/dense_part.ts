@@ -4,7 +4,7 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/
 import { DEFAULTS } from '../rules/fields.js';
 import { RULES, updateOf, type OptimizerName } from '../rules/rules.js';
 import type { NamedTensor } from '../base/types.js';
-import { grow, withRowsOf } from '../backends/written_table.js';
+import { grow, withRowsOf } from '../backends/stores/table_rows.js';
 import { refuseRecording, live } from '../backends/recordings.js';
 import { denseHyper, type Settings } from '../rules/optimizer_settings.js';
 import { RuleOptimizer } from './rule_optimizer.js';

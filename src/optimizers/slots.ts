@@ -1,13 +1,12 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
-import { withRowsOf } from '../backends/written_table.js';
-import { tablesInUse } from '../backends/registry.js';
+import { withRowsOf } from '../backends/stores/table_rows.js';
+import { makeSlot } from '../backends/stores/slots.js';
 import {
   type Grown,
   isAnonymous,
   type SlotHolder,
   type Table,
-  tableOf,
   tablesNamed,
   type TableOptimizer,
 } from '../backends/table.js';
@@ -24,20 +23,6 @@ interface SavedSlot {
 /** `<table>/<slot>`: what a saved slot is called. */
 function slotName(tableName: string, slot: string): string {
   return `${tableName}/${slot}`;
-}
-
-/** A slot with the values of a tensor, which stays the caller's, or full of a number; it lies as its table does. */
-function newSlot(table: tf.Variable, name: string, shape: readonly number[], start: tf.Tensor | number): tf.Variable {
-  const tables = tablesInUse();
-  if (typeof start === 'number') return tables.createSlot(table, name, shape, start);
-  const variable = tf.variable(start, false);
-  try {
-    tables.devices?.place(variable, { like: table, name });
-    return variable;
-  } catch (error) {
-    variable.dispose();
-    throw error;
-  }
 }
 
 /** What a slot begins with. */
@@ -113,9 +98,8 @@ export class SlotStore implements SlotHolder {
     try {
       kinds.forEach(({ fullName, start }, i) => {
         if (loaded[i] !== null) growPending(loaded[i]!, shape[0]!, start);
-        const made = newSlot(table.variable, fullName, shape, loaded[i]?.tensor ?? start);
-        tableOf(made).givenName = fullName;
-        slots.push(made);
+        const given = loaded[i]?.tensor;
+        slots.push(makeSlot(table.variable, fullName, shape, given === undefined ? start : () => given.clone()));
       });
     } catch (error) {
       // A later step starts from the same state: loaded slots go on waiting.

@@ -8,7 +8,7 @@ import type { NamedTensor } from '../base/types.js';
 import { IndexedSlices, checkLive, sumOfSquares } from './indexed_slices.js';
 import { ofRows, united } from '../backends/kernel_calls.js';
 import type { RowGradientTensors, TableUpdate } from '../backends/contract.js';
-import { currentBackend, tablesInUse } from '../backends/registry.js';
+import { currentBackend, storeInUse } from '../backends/registry.js';
 import { checkWhole } from '../base/live_tensor.js';
 import { isRecord } from '../base/options.js';
 import { learningRateAt, type Settings } from '../rules/optimizer_settings.js';
@@ -223,7 +223,7 @@ export function checkTraining(table: Table): void {
     const expected = `${TRAINED_STORAGES} for table ${name}, which is stepped`;
     throw new ValueError('storage', expected, codec.name, `Rows of ${codec.name} are looked up alone.`);
   }
-  if (tablesInUse().trains(codec)) return;
+  if (storeInUse().trains(codec)) return;
   const expected = `cpu, wasm or tensorflow with native kernels for training table ${name} of storage '${codec.name}'`;
   throw new RuntimeError('backend', expected, tf.getBackend());
 }

@@ -3,12 +3,13 @@ import * as tf from '@tensorflow/tfjs';
 import { newFloats, type HostBags } from '../backends/kernel_set.js';
 import { rowsIn, type FoldInJob } from '../backends/ranking.js';
 import { floatRows } from '../backends/ranking.js';
-import { tablesInUse } from '../backends/registry.js';
+import { storeInUse } from '../backends/registry.js';
 import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { checkMatrix } from '../lookup/arguments.js';
+import { strayPosition } from '../ids/id_out_of_range.js';
 import { parseIds, type IdsInput, type WeightsInput } from '../ids/parse_ids.js';
 import { kernelsInUse, readRankedTable, visitRows, type RankedTable } from './ranked_table.js';
 import { asOwnRun } from '../tfjs/engine/own_runs.js';
@@ -62,11 +63,11 @@ export function foldIn(table: RankedTable, args: FoldInArgs): tf.Tensor {
 function solveFor(table: Table, job: Omit<FoldInJob, 'table'>): void {
   const { values } = job.bags;
   const { rows } = table;
-  const bad = values.findIndex((id) => id < 0 || id >= rows);
+  const bad = strayPosition(values, rows);
   if (bad >= 0) {
     throw new ValueError('ids', `ids from 0 to ${rows - 1}`, described(`${values[bad]} at position ${bad}`));
   }
-  const inPlace = tablesInUse().view(table.tensor);
+  const inPlace = storeInUse().view(table.tensor);
   if (inPlace !== null) return (inPlace.kernels ?? kernelsInUse()).foldIn({ ...job, table: inPlace.rows });
   const unique = Int32Array.from(new Set(values)).sort();
   const places = new Map(Array.from(unique, (id, place) => [id, place]));

@@ -3,7 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import { newFloats, type HostTable } from '../backends/kernel_set.js';
 import { offers } from '../backends/model_kernels.js';
 import { floatRows, rowsIn, type RankingKernels } from '../backends/ranking.js';
-import { kernelSet, tablesInUse } from '../backends/registry.js';
+import { kernelSet, storeInUse } from '../backends/registry.js';
+import { readRows } from '../backends/stores/table_rows.js';
 import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { rowBlocks } from '../base/row_blocks.js';
@@ -42,23 +43,10 @@ type Visit = (rows: HostTable, firstRow: number, kernels: RankingKernels) => voi
 /** Shows all rows: at once where they lie, else block after block, so that no copy of a large table lies in memory. */
 export function visitRows(table: Table, visit: Visit): void {
   const { tensor } = table;
-  const tables = tablesInUse();
-  const inPlace = tables.view(tensor);
+  const inPlace = storeInUse().view(tensor);
   if (inPlace !== null) return visit(inPlace.rows, 0, inPlace.kernels ?? kernelsInUse());
-  const [, columns] = tensor.shape;
-  for (const { firstRow, rows } of rowBlocks({ rows: table.rows, columns })) {
-    const values = table.isPlain ? new Float32Array(rows * columns) : null;
-    const isRead = values !== null && tables.read(tensor, firstRow, values);
-    visit(rowsIn(table, isRead ? values : sliceOf(tensor, firstRow, rows)), firstRow, kernelsInUse());
-  }
-}
-
-function sliceOf(table: tf.Tensor2D, firstRow: number, rows: number): Float32Array | Int32Array {
-  const slice = table.slice([firstRow, 0], [rows, table.shape[1]]);
-  try {
-    return slice.dataSync() as Float32Array | Int32Array;
-  } finally {
-    slice.dispose();
+  for (const { firstRow, rows } of rowBlocks({ rows: table.rows, columns: tensor.shape[1] })) {
+    visit(rowsIn(table, readRows(tensor, firstRow, rows)), firstRow, kernelsInUse());
   }
 }
 

@@ -1,10 +1,10 @@
 /** A table of embeddings that one layer owns or several layers share. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../base/per_process.js';
-import { grow } from '../backends/written_table.js';
+import { grow } from '../backends/stores/table_rows.js';
 import { isTooLarge } from '../backends/kernel_set.js';
 import { isRecording } from '../backends/recordings.js';
-import { devicesInUse, tablesInUse } from '../backends/registry.js';
+import { devicesInUse, storeInUse } from '../backends/registry.js';
 import { type Grown, type Table, type TableForm, tableOf } from '../backends/table.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
 import type { Codec, Storage } from '../codecs/codec.js';
@@ -325,9 +325,9 @@ export class EmbeddingTable {
 
   /** The table, which comes first, and its slots where they are stepped. */
   #placeGrown([table, ...slots]: tf.Variable[]): void {
-    const tables = tablesInUse();
-    if (this.rowCodec.training !== null) tables.place(table!);
-    for (const slot of slots) tables.devices?.place(slot, { like: table! });
+    const store = storeInUse();
+    if (this.rowCodec.training !== null) store.place(table!);
+    for (const slot of slots) store.devices?.place(slot, { like: table! });
   }
 
   /**
@@ -413,7 +413,7 @@ export class EmbeddingTable {
       const table = weight.read() as tf.Variable;
       const holder = [...this.#holders].find((each) => each.placeTable !== undefined);
       if (this.rowCodec.isPlain && holder !== undefined) holder.placeTable!(table);
-      else tablesInUse().place(table);
+      else storeInUse().place(table);
     };
     placeTable();
     afterWrites(weight, placeTable);

@@ -1,13 +1,14 @@
 /** The values that a table begins with: the same on every backend, however the table is cut. */
 import * as tf from '@tensorflow/tfjs';
+import type { Devices } from '../backends/contract.js';
 import { fillPart, type Fill } from '../backends/fill.js';
 import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
-import type { TableSize } from '../partition/table_layout.js';
+import type { TableLayout, TableSize } from '../partition/table_layout.js';
 import { drawnBy } from './drawn_values.js';
 import type { FillRows, Initializer, RowsInitializer, TableToFill } from './initializers.js';
 import type { WeightForm } from './storage.js';
-import { appliedTo, applyInBlocks, applyWhole, fillOf } from './table_fill.js';
-import { writtenTable } from '../backends/written_table.js';
+import { appliedTo, applyInBlocks, applyWhole, fillOf, withSeed } from './table_fill.js';
+import { writtenTable } from '../backends/stores/table_rows.js';
 
 export const ZEROS: Fill = { kind: 'constant', value: 0 };
 
@@ -44,23 +45,51 @@ export function zerosOf({ shape, dtype }: WeightForm): Initializer {
   return initializerOf(() => (dtype === 'float32' ? filledTable({ rows, columns }, ZEROS) : tf.zeros(shape, dtype)));
 }
 
-/** A table on the host from an initializer that has no fill, in the blocks in which devices get it. */
-export function appliedTable(table: TableToFill, initializer: Initializer): tf.Tensor2D {
-  return writtenTable([table.rows, table.columns], appliedRows(table, initializer));
-}
-
 function appliedRows(table: TableToFill, initializer: Initializer): FillRows {
   return (write) => applyInBlocks(initializer, table, write);
 }
 
-/** An initializer of a table on the host that is filled so. */
-export function filledInitializer(size: TableSize, fill: Fill): RowsInitializer {
-  return initializerOfRows(size, filledRows(size, fill));
+/** How a new table comes to its values. */
+export interface Beginning {
+  /** What its tensor is made of. */
+  readonly values: RowsInitializer;
+  /** Writes rows that are not in it yet, once it is a variable; null: all are. */
+  readonly write: ((variable: tf.Variable) => void) | null;
 }
 
-/** An initializer of a table on the host from one that has no fill. */
-export function appliedInitializer(table: TableToFill, initializer: Initializer): RowsInitializer {
-  return initializerOfRows(table, appliedRows(table, initializer));
+/** On devices that make fills by themselves, as `layout` says; null: where tables lie on the backend in use. */
+export interface BegunOn {
+  readonly devices: Devices;
+  readonly layout: TableLayout;
+  readonly name: string;
+}
+
+/** How a table begins, by an initializer and the seed of what has none of its own. */
+export function beginningOf(
+  table: TableToFill,
+  initializer: Initializer,
+  seed: number | null,
+  on: BegunOn | null,
+): Beginning {
+  const fill = fillOf(initializer, table, seed);
+  const seeded = withSeed(initializer, seed);
+  if (on === null) {
+    const rows = fill === null ? appliedRows(table, seeded) : filledRows(table, fill);
+    return { values: initializerOfRows(table, rows), write: null };
+  }
+  const { devices } = on;
+  const values = placedInitializer(on, fill ?? ZEROS);
+  // Others than known ones run on the host; devices then get their rows, unless tables are there that others made.
+  if (fill !== null || devices.joins) return { values, write: null };
+  const write = (variable: tf.Variable): void => {
+    applyInBlocks(seeded, table, (row, block) => devices.writeRows(variable, row, block));
+  };
+  return { values, write };
+}
+
+/** An initializer of a table that devices fill. */
+export function placedInitializer({ devices, ...where }: BegunOn, fill: Fill): Initializer {
+  return initializerOf(() => devices.create({ ...where, fill }));
 }
 
 /** An initializer that gives what this one gives, once that fits the table: row by row where it is a stock one. */

@@ -1,6 +1,6 @@
 /** How the rows of a table are kept, as users ask for it and as tfjs makes it. */
 import * as tf from '@tensorflow/tfjs';
-import { readRows, withRows, writtenTable } from '../backends/written_table.js';
+import { readRows, withRows, writtenTable } from '../backends/stores/table_rows.js';
 import { plainForm, type TableForm } from '../backends/table.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
@@ -91,17 +91,6 @@ export function weightForm({ codec, dim }: TableForm, rows: number): WeightForm 
   return { shape: [rows, codec.words(dim)], dtype: codec.dtype };
 }
 
-/** Rows of a table as float32, whatever it is kept as. */
-function readFloats(table: tf.Tensor, { codec, dim }: TableForm, first: number, rows: number): Float32Array {
-  if (codec.isPlain) return readRows(table, first, rows);
-  const slice = table.slice([first, 0], [rows, table.shape[1]!]);
-  try {
-    return codec.unpack(slice.dataSync<'int32'>(), dim);
-  } finally {
-    slice.dispose();
-  }
-}
-
 /** Has a weight of words take the numbers that they stand for too, as float32 [rows, dim]. `name`: in errors. */
 export function acceptFloats(weight: tf.LayerVariable, form: TableForm, name: string): void {
   if (form.codec.isPlain) return;
@@ -117,7 +106,7 @@ function rowsOf(table: tf.Tensor, form: TableForm): FillRows {
   const rows = table.shape[0]!;
   return (write) => {
     for (const block of rowBlocks({ rows, columns: form.dim })) {
-      write(block.firstRow, readFloats(table, form, block.firstRow, block.rows));
+      write(block.firstRow, form.codec.unpack(readRows(table, block.firstRow, block.rows), form.dim));
     }
   };
 }
@@ -152,7 +141,7 @@ export function convertedRows(table: tf.Tensor, from: TableForm, to: TableForm, 
 
 /** The values of a table with more rows at its end. `name`: of the table, in errors. */
 export function withMoreRows(
-  table: tf.Variable,
+  table: tf.Tensor,
   form: TableForm,
   more: number,
   fillRows: FillRows,

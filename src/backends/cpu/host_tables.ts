@@ -3,7 +3,7 @@
  * tensors there; for a GPU pooled rows go up and gradients come down.
  */
 import * as tf from '@tensorflow/tfjs';
-import type { Backend, LookedUp, Lookup, TableMemory, Tables, TableUpdate } from '../contract.js';
+import type { Backend, LookedUp, Lookup, RowStore, TableMemory, TableUpdate } from '../contract.js';
 import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, dispatchLookups, stepByKernel } from '../kernel_calls.js';
 import type { Words } from '../../codecs/codec.js';
 import { type HostLookup, type HostStep, type HostTable, newFloats } from '../kernel_set.js';
@@ -11,12 +11,12 @@ import { rowsIn } from '../ranking.js';
 import { kernelSet } from '../registry.js';
 import { type Table, tableOf } from '../table.js';
 import { SharedIds, unitedGradient, unitedIds } from '../united_uses.js';
-import { filledSlot, widthOf } from '../written_table.js';
+import { memoryStore } from '../stores/memory_store.js';
+import { widthOf } from '../stores/table_rows.js';
 import { bagsIn, type HostMemory } from './host_memory.js';
 
 export class HostTables implements Backend {
-  readonly tables: Tables;
-  readonly ahead = null;
+  readonly store: RowStore;
   readonly gradient = KERNEL_GRADIENTS;
   readonly ops = null;
 
@@ -25,7 +25,7 @@ export class HostTables implements Backend {
     private readonly memory: HostMemory,
     told?: TableMemory,
   ) {
-    this.tables = { ...tablesIn(memory), ...(told !== undefined && { memory: told }) };
+    this.store = storeIn(memory, told);
   }
 
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
@@ -95,36 +95,21 @@ function onHost({ codec, rows, dim }: Table, data: Words): HostTable {
   return { codec, data, rows, dim };
 }
 
-function tablesIn(memory: HostMemory): Tables {
-  const tables: Tables = {
-    trains: () => true,
-    devices: null,
-    begin(shape) {
-      const owned = memory.owned();
-      const table = owned.make([...shape], kernelSet());
-      const width = widthOf(shape);
-      return {
-        write: (firstRow, values) => owned.write(table).set(values, firstRow * width),
-        finish: () => table,
-        cancel: () => table.dispose(),
-      };
-    },
-    createSlot: (_table, _name, shape, value) => filledSlot(tables, shape, value),
-    rewrite(table) {
-      const owned = memory.owned();
-      if (!owned.isWritable(table.dataId)) return null;
-      return (firstRow, values) => owned.write(table).set(values, firstRow * widthOf(table.shape));
-    },
-    place(table) {
-      memory.owned(table).own(table, kernelSet());
-    },
-    read({ dataId, shape }, firstRow, into) {
-      return memory.owned().copyInto(dataId, firstRow * widthOf(shape), into);
-    },
+function storeIn(memory: HostMemory, told?: TableMemory): RowStore {
+  return memoryStore({
+    ...(told !== undefined && { memory: told }),
+    zeros: (shape) => memory.owned().make([...shape], kernelSet()),
+    isWritable: ({ dataId }) => memory.owned().isWritable(dataId),
+    write: (table, firstRow, values) =>
+      memory
+        .owned()
+        .write(table)
+        .set(values, firstRow * widthOf(table.shape)),
+    place: (table) => memory.owned(table).own(table, kernelSet()),
+    read: ({ dataId, shape }, firstRow, into) => memory.owned().copyInto(dataId, firstRow * widthOf(shape), into),
     view(table) {
       const values = memory.owned(table).read(table, kernelSet());
       return { rows: rowsIn(tableOf(table), values), kernels: null };
     },
-  };
-  return tables;
+  });
 }

@@ -10,22 +10,22 @@ import { HYPER_FIELDS } from '../../rules/hyper.js';
 import type { Codec, Words } from '../../codecs/codec.js';
 import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
 import type {
-  Backend,
   Devices,
   FollowedPlan,
   LookedUp,
   Lookup,
   LookupGradient,
   Placement,
+  RowStore,
   TableRequest,
-  Tables,
   TableUpdate,
   WriteRows,
 } from '../contract.js';
 import { lookUpByKernel } from '../kernel_calls.js';
 import type { StackBatch } from '../sparse_core.js';
 import { type LastPlace, tableOf } from '../table.js';
-import { collectedTable } from '../written_table.js';
+import { collectedTable } from '../stores/memory_store.js';
+import { asVariable } from '../stores/slots.js';
 import type { ServedInput } from './machine/traffic_stats.js';
 import { DeviceTable, type TableForm } from './machine/device_table.js';
 import type { DeviceTensors, TensorValues } from './host/shared_tensors.js';
@@ -62,7 +62,7 @@ export interface StackLookup extends Omit<DeviceStackLookup, 'table'> {
 export type StackUpdate = Omit<TableUpdate, 'entries' | 'dense'> &
   Pick<DeviceStackUpdate, 'batch' | 'gradient' | 'order'>;
 
-export class DevicesBackend implements Devices, Tables {
+export class DevicesBackend implements Devices, RowStore {
   readonly devices = this;
   private readonly bags: IdReader;
   private readonly lookAhead: LookAhead | null;
@@ -90,7 +90,7 @@ export class DevicesBackend implements Devices, Tables {
   }
 
   /** What starts lookups before they are asked for; null: there are no other devices for that. */
-  get ahead(): Backend['ahead'] {
+  get prefetch(): RowStore['prefetch'] {
     const { lookAhead } = this;
     return lookAhead === null ? null : (lookups) => lookAhead.begin(lookups);
   }
@@ -160,9 +160,7 @@ export class DevicesBackend implements Devices, Tables {
     const layout = slotLayout(owner.layout, columnsOf(shape));
     const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const, owner: owner.owner };
     const slot = DeviceTable.make(this.machine, form, { kind: 'constant', value });
-    const tensor = this.tensorOf(slot);
-    const variable = tf.variable(tensor, false);
-    tensor.dispose();
+    const variable = asVariable(this.tensorOf(slot));
     this.remember(variable, form);
     return variable;
   }

@@ -86,12 +86,9 @@ export class DevicesRegistration<Settings, Start = Settings> {
     const current = (): Running<Settings> => this.current();
     const backend: Backend = {
       lookUp: (lookups) => current().devices.lookUp(lookups),
-      get ahead() {
-        return current().devices.ahead;
-      },
       step: (updates) => current().devices.update(updates),
       gradient: KERNEL_GRADIENTS,
-      get tables() {
+      get store() {
         return current().devices;
       },
       ops: null,

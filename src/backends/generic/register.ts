@@ -13,10 +13,10 @@ import {
   slotsAmong,
   type RowAttributes,
 } from '../bag_tensors.js';
-import type { Backend, Tables } from '../contract.js';
+import type { Backend } from '../contract.js';
 import { unitedUpdate, KERNEL_GRADIENTS, lookUpByKernel } from '../kernel_calls.js';
 import { addBackend, setAdoption } from '../registry.js';
-import { collectedTable, filledSlot } from '../written_table.js';
+import { STOCK_STORE } from '../stores/memory_store.js';
 import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';
 import { embeddingBagGrad, type EmbeddingBagGradInputs } from './embedding_bag_grad.js';
 import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
@@ -79,17 +79,6 @@ export function genericKernel(kernelName: string): tf.KernelFunc {
   return kernel;
 }
 
-const TABLES: Tables = {
-  trains: (codec) => codec.isPlain,
-  devices: null,
-  begin: collectedTable,
-  createSlot: (_table, _name, shape, value) => filledSlot(TABLES, shape, value),
-  rewrite: () => null,
-  place: () => undefined,
-  read: () => false,
-  view: () => null,
-};
-
 /** What backends do for tables with the composed kernels. */
 export const genericTables: Backend = {
   lookUp: (lookups) => lookups.map(lookUpByKernel),
@@ -102,9 +91,8 @@ export const genericTables: Backend = {
       });
     }
   },
-  ahead: null,
   gradient: KERNEL_GRADIENTS,
-  tables: TABLES,
+  store: STOCK_STORE,
   ops: null,
   info: () => ({ implementation: 'generic', instructionSet: `stock ops of ${tf.getBackend()}`, threads: 1 }),
 };

@@ -2,8 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import { areKernelsWatched } from '../../tfjs/engine/watched_kernels.js';
 import { warnOnce } from '../../base/warn_once.js';
-import type { Backend, LookedUp, Lookup, Tables, TableUpdate } from '../contract.js';
+import type { Backend, LookedUp, Lookup, RowStore, TableUpdate } from '../contract.js';
 import { genericTables } from '../generic/register.js';
+import { memoryStore, type RowMemory } from '../stores/memory_store.js';
 import {
   joinedUpdates,
   type JoinedUpdate,
@@ -34,7 +35,7 @@ export interface WholeOps {
   /** Steps float32 tables of one optimizer in place; their buffers have no other holders, what is read lies apart. */
   step(updates: readonly JoinedUpdate[]): void;
   readonly ops: StepOps;
-  readonly tables: Pick<Tables, 'begin' | 'rewrite' | 'createSlot' | 'read'>;
+  readonly memory: Pick<RowMemory, 'zeros' | 'isWritable' | 'write' | 'read'>;
 }
 
 /** Gives a table and its slots buffers with no other holders. */
@@ -74,10 +75,9 @@ function stepOne(update: JoinedUpdate): void {
 }
 
 export class TensorFlowTables implements Backend {
-  readonly ahead = null;
   private addon: TensorFlowAddon | null = null;
   private whole: WholeOps | null = null;
-  private inPlace: Tables | null = null;
+  private inPlace: RowStore | null = null;
   private registered = false;
   /** What brings the custom ops where there is no addon; null: that was said. */
   private remedy: string | null =
@@ -86,7 +86,7 @@ export class TensorFlowTables implements Backend {
   connect(addon: TensorFlowAddon, whole: WholeOps): void {
     this.addon ??= addon;
     this.whole ??= whole;
-    this.inPlace ??= { ...IN_PLACE, ...whole.tables };
+    this.inPlace ??= memoryStore({ ...IN_PLACE, ...whole.memory });
   }
 
   /** Takes from the Node entry why there is no addon; null: that was said. */
@@ -153,14 +153,12 @@ export class TensorFlowTables implements Backend {
     return this.hasOps() ? this.whole!.ops : null;
   }
 
-  get tables(): Tables {
-    return this.hasOps() ? this.inPlace! : genericTables.tables;
+  get store(): RowStore {
+    return this.hasOps() ? this.inPlace! : genericTables.store;
   }
 }
 
 const IN_PLACE = {
-  trains: () => true,
-  devices: null,
   /** TensorFlow keeps its memory to itself. */
   view: () => null,
   /** tfjs-node holds a new tensor as the typed array that it was made of, and hands out that very array. */

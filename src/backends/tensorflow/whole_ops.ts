@@ -11,7 +11,8 @@ import { checkInputs, weightsOrNone } from './op_inputs.js';
 import { Ownership, watchedBackend } from './ownership.js';
 import { STEP_OPS } from './step_kernels.js';
 import type { WholeOps } from './tensorflow_tables.js';
-import { filledSlot, widthOf } from '../written_table.js';
+import type { Words } from '../../codecs/codec.js';
+import { widthOf } from '../stores/table_rows.js';
 
 const MANY_OPS = opNames('EmbeddingSparseApplyMany');
 
@@ -118,7 +119,7 @@ function newTable(shape: readonly number[]): tf.Tensor {
 }
 
 /** Writes rows of a table whose buffer has no other holders. */
-function writeRows(table: tf.Tensor, firstRow: number, values: Float32Array): void {
+function writeRows(table: tf.Tensor, firstRow: number, values: Words): void {
   const backend = asNodeBackend(tf.backend());
   if (values.length === 0) return;
   translated('EmbeddingWriteRows', () =>
@@ -155,21 +156,11 @@ function readRows(table: tf.Tensor, firstRow: number, into: Float32Array): boole
   }
 }
 
-const TABLES: WholeOps['tables'] = {
-  begin(shape) {
-    const table = newTable(shape);
-    return {
-      write: (firstRow, values) => writeRows(table, firstRow, values),
-      finish: () => table,
-      cancel: () => table.dispose(),
-    };
-  },
-  createSlot: (_table, _name, shape, value) => filledSlot(TABLES, shape, value),
-  rewrite(table) {
-    if (table.dtype !== 'float32' || !Ownership.of(asNodeBackend(tf.backend())).isWritable(table)) return null;
-    return (firstRow, values) => writeRows(table, firstRow, values as Float32Array);
-  },
+const MEMORY: WholeOps['memory'] = {
+  zeros: newTable,
+  isWritable: (table) => table.dtype === 'float32' && Ownership.of(asNodeBackend(tf.backend())).isWritable(table),
+  write: writeRows,
   read: readRows,
 };
 
-export const WHOLE_OPS: WholeOps = { lookUp: lookUpMany, step: stepMany, ops: STEP_OPS, tables: TABLES };
+export const WHOLE_OPS: WholeOps = { lookUp: lookUpMany, step: stepMany, ops: STEP_OPS, memory: MEMORY };

@@ -2,12 +2,13 @@
 import * as tf from '@tensorflow/tfjs';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { rowAttributes } from '../bag_tensors.js';
-import type { Backend, LookedUp, Lookup, Tables } from '../contract.js';
+import type { Backend, LookedUp, Lookup } from '../contract.js';
 import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, dispatchLookups, stepByKernel } from '../kernel_calls.js';
 import type { HostBags } from '../kernel_set.js';
 import { tableOf } from '../table.js';
 import { SharedIds, unitedGradient, unitedIds, type UnitedIds } from '../united_uses.js';
-import { filledSlot, widthOf } from '../written_table.js';
+import { memoryStore } from '../stores/memory_store.js';
+import { widthOf } from '../stores/table_rows.js';
 import { applyMany, embeddingBags, type LookupAt, type StepAt } from './joint_calls.js';
 import type { BagsAt } from './kernels.js';
 import { checkLength } from './sizes.js';
@@ -188,29 +189,21 @@ function rowsFrom({ dataId, shape, size }: tf.Tensor, firstRow: number): Float32
   return new Float32Array(buffer, memoryOffset, size).subarray(firstRow * widthOf(shape));
 }
 
-const TABLES: Tables = {
-  trains: () => true,
-  devices: null,
-  begin(shape) {
+const STORE = memoryStore({
+  zeros(shape) {
     const backend = wasm();
     const bytes = shape.reduce((product, each) => product * each, Float32Array.BYTES_PER_ELEMENT);
     const request: Output = { argument: 'shape', what: 'values', shape: [...shape], dtype: 'float32' };
     const [info] = filled(backend, [request], (address) => void backend.wasm.HEAPU8.fill(0, address, address + bytes));
-    const table = tf.engine().makeTensorFromTensorInfo(info!, backend);
-    return {
-      write: (firstRow, values) => rowsFrom(table, firstRow).set(values),
-      finish: () => table,
-      cancel: () => table.dispose(),
-    };
+    return tf.engine().makeTensorFromTensorInfo(info!, backend);
   },
-  createSlot: (_table, _name, shape, value) => filledSlot(TABLES, shape, value),
-  rewrite(table) {
+  isWritable(table) {
     const backend = wasm();
     // Brings the data here where another backend has it.
     backend.dataIdMap.get(table.dataId);
-    if (table.dtype !== 'float32' || backend.refCount(table.dataId) !== 1) return null;
-    return (firstRow, values) => rowsFrom(table, firstRow).set(values);
+    return table.dtype === 'float32' && backend.refCount(table.dataId) === 1;
   },
+  write: (table, firstRow, values) => rowsFrom(table, firstRow).set(values),
   place: () => undefined,
   read(table, firstRow, into) {
     into.set(rowsFrom(table, firstRow).subarray(0, into.length));
@@ -223,16 +216,15 @@ const TABLES: Tables = {
     const data = rowsFrom(table, 0);
     return { rows: rowsIn(tableOf(table), data), kernels };
   },
-};
+});
 
 export const wasmTables: Backend = {
   lookUp: (lookups) => dispatchLookups(lookUpTogether, lookups),
   step: (updates) => {
     tf.tidy(() => joinedUpdates(updates, KERNEL_GRADIENTS).forEach(stepGroup));
   },
-  ahead: null,
   gradient: KERNEL_GRADIENTS,
-  tables: TABLES,
+  store: STORE,
   ops: null,
   info: () => tensorKernelInfo(),
 };

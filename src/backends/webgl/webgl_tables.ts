@@ -17,7 +17,7 @@ import { type CpuBackend, OwnedTables } from '../cpu/owned_tables.js';
 import { newFloats } from '../kernel_set.js';
 import { kernelSet } from '../registry.js';
 import { knownTable } from '../table.js';
-import { widthOf } from '../written_table.js';
+import { widthOf } from '../stores/table_rows.js';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 
 /** The part of MathBackendWebGL (tfjs-backend-webgl 4) that is used. */

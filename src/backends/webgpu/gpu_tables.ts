@@ -3,8 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import { HostCopies } from '../../tfjs/webgpu/host_copies.js';
 import { webgpuBackend, type Buffer, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
 import type { Words } from '../../codecs/codec.js';
-import type { Tables, WriteRows } from '../contract.js';
-import { filledSlot, widthOf } from '../written_table.js';
+import { memoryStore } from '../stores/memory_store.js';
+import { widthOf } from '../stores/table_rows.js';
 import { flush, isOwn, willWrite } from './own_buffers.js';
 import { checkFits } from './parts.js';
 
@@ -13,11 +13,11 @@ function bufferOf(backend: WebgpuBackend, { dataId }: tf.TensorInfo): Buffer {
 }
 
 /** Writes rows of a tensor that has a buffer. */
-function rowWriter(backend: WebgpuBackend, tensor: tf.TensorInfo): WriteRows<Words> {
+function writeRows(tensor: tf.Tensor, firstRow: number, values: Words): void {
+  if (values.length === 0) return;
+  const backend = webgpuBackend();
   const bytes = widthOf(tensor.shape) * Float32Array.BYTES_PER_ELEMENT;
-  return (firstRow, values) => {
-    if (values.length > 0) backend.device.queue.writeBuffer(bufferOf(backend, tensor), firstRow * bytes, values);
-  };
+  backend.device.queue.writeBuffer(bufferOf(backend, tensor), firstRow * bytes, values);
 }
 
 /** Zeros: a buffer that tfjs uses again holds what it held. */
@@ -44,34 +44,29 @@ export function copyOfRows(
   return copy;
 }
 
-export const gpuTables: Tables = {
-  trains: () => true,
-  devices: null,
+export const gpuStore = memoryStore({
   memory: 'GPU memory',
-  begin(shape) {
+  zeros(shape) {
     const backend = webgpuBackend();
     checkFits(backend, 'shape', shape);
-    if (shape.includes(0)) {
-      const empty = tf.zeros([...shape]);
-      return { write: () => undefined, finish: () => empty, cancel: () => empty.dispose() };
-    }
+    if (shape.includes(0)) return tf.zeros([...shape]);
     const info = backend.makeTensorInfo([...shape], 'float32');
     const table = tf.engine().makeTensorFromTensorInfo(info, backend);
     backend.uploadToGPU(info.dataId);
     flush(backend);
     clear(backend, table);
-    return { write: rowWriter(backend, table), finish: () => table, cancel: () => table.dispose() };
+    return table;
   },
-  createSlot: (_table, _name, shape, value) => filledSlot(gpuTables, shape, value),
-  rewrite(table) {
+  isWritable(table) {
     const backend = webgpuBackend();
     // Brings the values here where another backend has them.
     backend.tensorMap.get(table.dataId);
-    if (table.dtype !== 'float32' || table.size === 0 || !isOwn(backend, table)) return null;
+    if (table.dtype !== 'float32' || table.size === 0 || !isOwn(backend, table)) return false;
     willWrite(backend, table);
     flush(backend);
-    return rowWriter(backend, table);
+    return true;
   },
+  write: writeRows,
   place: () => undefined,
   read(tensor, firstRow, into) {
     if (into.length === 0) return false;
@@ -88,4 +83,4 @@ export const gpuTables: Tables = {
     return true;
   },
   view: () => null,
-};
+});

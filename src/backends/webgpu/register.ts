@@ -20,7 +20,7 @@ function watch(backend: unknown): void {
 /** Registers the kernels. Needs no webgpu backend to be there. May be called again. */
 export function registerWebgpuBackend(): void {
   // Another build of this package may have been here before.
-  if (registeredBackend(WEBGPU)?.tables.memory === webgpuTables.tables.memory) return;
+  if (registeredBackend(WEBGPU)?.store.memory === webgpuTables.store.memory) return;
   const kernels = kernelFunctions();
   for (const kernelName of KERNEL_NAMES) {
     // Lookups alone may have run here before, on stock ops.

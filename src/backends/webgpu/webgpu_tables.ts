@@ -4,7 +4,7 @@ import { webgpuBackend, type WebgpuBackend } from '../../tfjs/webgpu/webgpu_back
 import type { Backend, LookupGradient, TableUpdate } from '../contract.js';
 import { KERNEL_GRADIENTS, lookUpByKernel, ofRows } from '../kernel_calls.js';
 import type { KernelInfo } from '../kernel_set.js';
-import { gpuTables } from './gpu_tables.js';
+import { gpuStore } from './gpu_tables.js';
 import { groupsOf, type Groups } from './groups.js';
 import { checkBackend } from './kernels.js';
 import { own } from './own_buffers.js';
@@ -77,9 +77,8 @@ export const webgpuTables: Backend = {
     return lookups.map(lookUpByKernel);
   },
   step,
-  ahead: null,
   gradient: KERNEL_GRADIENTS,
-  tables: gpuTables,
+  store: gpuStore,
   ops: null,
   info: () => INFO,
 };

@@ -1,7 +1,7 @@
 /** Models in files whose weights are read as they are asked for. */
 import * as tf from '@tensorflow/tfjs';
 import type { WriteRows } from '../../backends/contract.js';
-import { widthOf } from '../../backends/written_table.js';
+import { widthOf } from '../../backends/stores/table_rows.js';
 import type { Words } from '../../codecs/codec.js';
 import type { KerasVersion } from '../../tfjs/models/keras_rules.js';
 

@@ -1,6 +1,7 @@
 /** The bytes of tensors on their way into files: of a large one a few rows at a time, wherever it lies. */
 import * as tf from '@tensorflow/tfjs';
-import { devicesInUse, tablesInUse } from '../../backends/registry.js';
+import { devicesInUse } from '../../backends/registry.js';
+import { rowsRead } from '../../backends/stores/table_rows.js';
 import type { TableForm } from '../../backends/table.js';
 
 /** Values are read in pieces of about so many bytes. */
@@ -18,17 +19,6 @@ async function* pieceOfStrings(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Rows of a tensor that lies with the backend: into `room` where the backend can, else in an array of their own. */
-async function rowsOf(tensor: tf.Tensor, row: number, count: number, room: Float32Array): Promise<Uint8Array> {
-  if (tensor.dtype === 'float32' && tablesInUse().read(tensor, row, room)) return bytesOf(room);
-  const piece = tf.tidy(() => tf.slice(tensor, row, count));
-  try {
-    return bytesOf(await piece.data());
-  } finally {
-    piece.dispose();
-  }
-}
-
 /**
  * The bytes of a tensor in pieces. A piece is of use until the next is asked for: memory that is used again costs far less
  * than new memory for each.
@@ -38,20 +28,17 @@ export async function* piecesOf(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
   const [rows = 1] = tensor.shape;
   const bytes = tensor.size * tf.util.bytesPerElement(tensor.dtype);
   if (bytes === 0) return;
-  const devices = devicesInUse();
-  const isPlaced = devices !== null && devices.layoutOf(tensor) !== null;
+  const isPlaced = (devicesInUse()?.layoutOf(tensor) ?? null) !== null;
   if (bytes <= PIECE_BYTES && !isPlaced) {
     yield bytesOf(await tensor.data());
     return;
   }
   const atOnce = Math.min(rows, Math.max(1, Math.floor((PIECE_BYTES / bytes) * rows)));
   const columns = tensor.size / rows;
-  const room = new Float32Array(isPlaced || tensor.dtype !== 'float32' ? 0 : atOnce * columns);
+  const room = new Float32Array(tensor.dtype === 'float32' ? atOnce * columns : 0);
   for (let row = 0; row < rows; row += atOnce) {
     const count = Math.min(atOnce, rows - row);
-    yield isPlaced
-      ? bytesOf(devices.readRows(tensor, row, count))
-      : await rowsOf(tensor, row, count, room.subarray(0, count * columns));
+    yield bytesOf(await rowsRead(tensor, row, count, room.subarray(0, count * columns)));
   }
 }
 

@@ -1,10 +1,10 @@
 /** Brings the tables of a model up to date with the rows that changed elsewhere. */
 import * as tf from '@tensorflow/tfjs';
 import { numbersShape, tableOf } from '../../backends/table.js';
-import { tablesInUse } from '../../backends/registry.js';
+import { storeInUse } from '../../backends/registry.js';
 import { addedChecksums, checksumOf, NO_ELEMENTS, sameChecksum, type Checksum } from '../../backends/table_checksum.js';
 import { changedRows } from '../../backends/table_delta.js';
-import { writtenTable } from '../../backends/written_table.js';
+import { rowsRead, writtenTable } from '../../backends/stores/table_rows.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { rowBlocks } from '../../base/row_blocks.js';
 import type { ByteInput } from '../byte_source.js';
@@ -102,7 +102,7 @@ async function isDue({ weight, delta }: Due, source: string): Promise<boolean> {
 async function apply({ weight, delta }: Due): Promise<void> {
   const variable = weight.read() as tf.Variable;
   const { rows, columns } = delta;
-  const rewrite = tablesInUse().rewrite(variable);
+  const rewrite = storeInUse().rewrite(variable);
   if (rewrite !== null) {
     for (const { firstRow, rows: count } of rowBlocks({ rows, columns })) {
       if (!hasChanges(delta, firstRow, count)) continue;
@@ -121,16 +121,10 @@ async function apply({ weight, delta }: Due): Promise<void> {
 
 /** Some rows, which may be written over. */
 async function rowsOf(table: tf.Tensor, firstRow: number, rows: number): Promise<Float32Array> {
-  const columns = table.shape[1]!;
-  const values = new Float32Array(rows * columns);
-  if (tablesInUse().read(table, firstRow, values)) return values;
-  const slice = tf.tidy(() => tf.slice(table, [firstRow, 0], [rows, columns]));
-  try {
-    values.set((await slice.data()) as Float32Array);
-    return values;
-  } finally {
-    slice.dispose();
-  }
+  const values = new Float32Array(rows * table.shape[1]!);
+  const read = await rowsRead(table, firstRow, rows, values);
+  if (read !== values) values.set(read);
+  return values;
 }
 
 /** The first place in ascending ids of one that is not below `least`. */

@@ -1,9 +1,8 @@
 /** The weights of a `DistributedEmbedding`: made where the plan says, and kept there. */
 import type * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../../backends/contract.js';
-import type { Fill } from '../../backends/fill.js';
 import { plainForm } from '../../backends/table.js';
-import { tablesInUse } from '../../backends/registry.js';
+import { storeInUse } from '../../backends/registry.js';
 import { ValueError } from '../../base/errors.js';
 import type { TableLayout } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
@@ -11,16 +10,15 @@ import type { PlanInForce } from './plan.js';
 import type { EmbeddingTable } from '../../tables/embedding_table.js';
 import {
   ZEROS,
-  appliedInitializer,
-  filledInitializer,
-  initializerOf,
+  beginningOf,
+  placedInitializer,
   tableSeed,
   zerosOf,
+  type BegunOn,
 } from '../../tables/initial_values.js';
 import type { TableHolder } from '../../tables/table_holder.js';
 import type { Initializer, TableToFill } from '../../tables/initializers.js';
 import { convertedRows, type WeightForm } from '../../tables/storage.js';
-import { applyInBlocks, fillOf, withSeed } from '../../tables/table_fill.js';
 
 /** What the weights need of their layer. */
 export interface WeightOwner {
@@ -72,36 +70,23 @@ class PlacedTable implements TableHolder {
   }
 
   createWeight(initializer: Initializer): tf.LayerVariable {
-    const { devices } = this.plan;
-    const { isPlain } = this.table.rowCodec;
-    if (!isPlain && devices !== null) this.#refusePacked();
-    const isOwn = initializer === this.table.initializer;
-    const seeded = withSeed(initializer, this.seed);
-    const fill = isOwn ? fillOf(initializer, this.toFill, this.seed) : null;
-    // Others than known ones run on the host; devices then get their rows, unless tables are there that others made.
-    const isWritten = isOwn && fill === null && devices?.joins === false;
-    const first =
-      fill !== null
-        ? this.#filled(fill)
-        : isOwn && devices !== null
-          ? this.#filled(ZEROS)
-          : isOwn
-            ? appliedInitializer(this.toFill, seeded)
-            : initializer;
     const { table, owner } = this;
+    if (!table.rowCodec.isPlain && this.plan.devices !== null) this.#refusePacked();
+    const on = this.#begunOn;
+    const { values, write } =
+      initializer === table.initializer
+        ? beginningOf(this.toFill, initializer, this.seed, on)
+        : { values: initializer, write: null };
     const form = table.weightForm;
-    const fast = isPlain ? this.#filled(ZEROS) : zerosOf(form);
-    const weight = owner.makeWeight(this.savedName, form, table.packing(first), fast);
-    if (isWritten) {
-      const variable = weight.read() as tf.Variable;
-      try {
-        applyInBlocks(seeded, this.toFill, (row, values) => devices.writeRows(variable, row, values));
-      } catch (error) {
-        weight.dispose();
-        throw error;
-      }
+    const fast = on === null ? zerosOf(form) : placedInitializer(on, ZEROS);
+    const weight = owner.makeWeight(this.savedName, form, table.packing(values), fast);
+    try {
+      write?.(weight.read() as tf.Variable);
+      return weight;
+    } catch (error) {
+      weight.dispose();
+      throw error;
     }
-    return weight;
   }
 
   /** Devices have no kernels for packed rows, and a plan counts what lies on devices. */
@@ -111,10 +96,9 @@ class PlacedTable implements TableHolder {
     throw new ValueError('storage', expected, this.table.storage, note);
   }
 
-  #filled(fill: Fill): Initializer {
+  get #begunOn(): BegunOn | null {
     const { devices } = this.plan;
-    if (devices === null) return filledInitializer(this.toFill, fill);
-    return initializerOf(() => devices.create({ name: this.weightName, layout: this.#layout, fill }));
+    return devices === null ? null : { devices, layout: this.#layout, name: this.weightName };
   }
 
   get #layout(): TableLayout {
@@ -124,9 +108,9 @@ class PlacedTable implements TableHolder {
   placeTable(table: tf.Variable): void {
     const { devices } = this.plan;
     if (!this.table.rowCodec.isPlain) return;
-    const tables = tablesInUse();
-    if (devices === null || devices !== tables.devices) tables.place(table);
-    else devices.place(table, { layout: this.#layout, name: this.weightName });
+    const store = storeInUse();
+    const isPlanned = devices !== null && devices === store.devices;
+    store.place(table, isPlanned ? { layout: this.#layout, name: this.weightName } : {});
   }
 }
 

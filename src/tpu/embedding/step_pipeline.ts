@@ -3,11 +3,12 @@ import * as tf from '@tensorflow/tfjs';
 import type { EmbeddingTables } from '../tables/embedding_tables.js';
 import {
   freeLookups,
-  lookUpFeatures,
+  lookUpInTables,
   stepFeatures,
   steppedTables,
   type FeatureLookup,
   type KeptLookup,
+  type TableValues,
 } from './table_lookups.js';
 
 /** A batch that was looked up for training. */
@@ -43,8 +44,8 @@ export class StepPipeline {
   ): { pooled: tf.Tensor2D[]; step: TrainingStep | null } {
     this.tables.place();
     const snapshots = this.#snapshots;
-    const valuesOf = (table: number): tf.Tensor2D | tf.Variable => snapshots?.[table] ?? this.tables.of(table).table;
-    const { pooled, kept } = lookUpFeatures(this.tables, features, valuesOf, isTraining);
+    const valuesOf: TableValues = (table) => snapshots?.[table] ?? this.tables.of(table).table;
+    const { pooled, kept } = lookUpInTables(this.tables, features, valuesOf, isTraining);
     const number = ++this.#lookups;
     this.#dropSnapshots();
     this.#finish();

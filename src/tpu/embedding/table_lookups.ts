@@ -28,7 +28,7 @@ export interface KeptLookup extends FeatureLookup {
 }
 
 /** Where lookups read: the tables, or snapshots of them. */
-export type TableValues = (table: number) => tf.Tensor2D | tf.Variable;
+export type TableValues = (table: number) => tf.Tensor;
 
 function tensorsOf({ values, rowSplits, weights }: HostBags): BagTensors {
   return {
@@ -56,7 +56,7 @@ function pooledQuantized(rows: tf.Tensor2D, bags: BagTensors, options: BagOption
  * Looks all features up in one go: pooled rows [bags, dim], which are the caller's, and what a step needs of them where
  * `isKept`; otherwise null for each.
  */
-export function lookUpFeatures(
+export function lookUpInTables(
   tables: EmbeddingTables,
   features: readonly FeatureLookup[],
   valuesOf: TableValues,

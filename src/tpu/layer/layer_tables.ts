@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { withoutTape } from '../../tfjs/lazy_gradient.js';
 import {
   freeLookups,
-  lookUpFeatures,
+  lookUpInTables,
   stepFeatures,
   steppedTables,
   type FeatureLookup,
@@ -62,8 +62,8 @@ export class RowTables implements LayerTables {
 
   lookUp(features: readonly FeatureLookup[], isTraining: boolean): LookedUpCall {
     this.tables.place();
-    const valuesOf = (table: number): tf.Variable => this.tables.of(table).table;
-    const { pooled, kept } = withoutTape(() => lookUpFeatures(this.tables, features, valuesOf, isTraining));
+    const valuesOf = (table: number): tf.Tensor => this.tables.of(table).table;
+    const { pooled, kept } = withoutTape(() => lookUpInTables(this.tables, features, valuesOf, isTraining));
     return { pooled, call: kept === null ? null : new RowCall(this.tables, kept) };
   }
 }

@@ -105,7 +105,7 @@ function put(values: Float32Array, width: number, places: Int32Array, columns: n
   places.forEach((place, i) => values.set(from.subarray(i * columns, (i + 1) * columns), place * width));
 }
 
-const widthOf = (variable: tf.Variable): number => variable.shape[1] ?? 1;
+const widthOf = (variable: tf.Tensor): number => variable.shape[1] ?? 1;
 
 /** The user's function steps each table of the stack by itself, over the rows that were looked up. */
 function stepCustom(

@@ -1,12 +1,14 @@
 /** The variables of a stack on the cores, and its tables in the global layout. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { fillPart } from '../../backends/fill.js';
+import { asVariable } from '../../backends/stores/slots.js';
 import type { DevicesBackend } from '../../backends/devices/devices_backend.js';
 import { ValueError } from '../../base/errors.js';
 import type { TableLayout } from '../../partition/table_layout.js';
 import { applyInBlocks, fillOf } from '../../tables/table_fill.js';
 import { asInitializer, type TableInitializer } from '../config/table_initializer.js';
-import { slotsByFunction } from '../tables/slots_by_function.js';
+import type { SlotSpec } from '../optimizers/tpu_optimizer.js';
+import { makeSlots } from '../tables/table_variables.js';
 import { rowsInShard, type SparseCoreLayout } from './layouts.js';
 import type { PlannedTable, SparseCorePlan, StackPlan } from './stack_plan.js';
 
@@ -139,32 +141,25 @@ export class StackVariables {
     const { name, rowsPerShard, columns } = this.plan;
     const layout = stackLayout(this.shards, rowsPerShard, columns);
     const tensor = this.emulator.create({ name, layout, fill: { kind: 'constant', value: 0 } });
-    const variable = tf.variable(tensor, false);
-    tensor.dispose();
+    const variable = asVariable(tensor);
     this.emulator.place(variable, { layout, name });
     return variable;
   }
 
   private makeSlots(made: tf.Variable[]): tf.Variable[] {
-    const { optimizer, name } = this.plan;
-    if (optimizer === null) return [];
-    const specs = optimizer.slots;
+    const { optimizer } = this.plan;
     const isInitial = this.values === 'initial';
-    if (isInitial && optimizer.slotVariableCreationFn !== null && specs.length > 0) {
-      const slots = slotsByFunction(this.parameters, optimizer, name);
-      made.push(...slots);
-      for (const slot of slots) this.emulator.place(slot, { like: this.parameters });
-      return slots;
+    const isGiven = isInitial && (optimizer?.slotVariableCreationFn ?? null) !== null;
+    // Padding begins like the rest where that is one number: some optimizers divide by it.
+    const constant = ({ initialValue }: SlotSpec): number => (typeof initialValue === 'number' ? initialValue : 0);
+    const slots = makeSlots(this.parameters, this.plan, this.emulator, isGiven ? null : constant);
+    made.push(...slots);
+    if (isInitial && !isGiven) {
+      for (const [i, { initialValue }] of (optimizer?.slots ?? []).entries()) {
+        if (typeof initialValue !== 'number') this.fillSlot(slots[i]!, initialValue);
+      }
     }
-    return specs.map(({ name: slotName, initialValue, isPerRow }) => {
-      // Padding begins like the rest where that is one number: some optimizers divide by it.
-      const constant = typeof initialValue === 'number' ? initialValue : 0;
-      const shape = this.parameters.shape.slice(0, isPerRow === true ? 1 : 2);
-      const slot = this.emulator.createSlot(this.parameters, `${name}/${slotName}`, shape, constant);
-      made.push(slot);
-      if (isInitial && typeof initialValue !== 'number') this.fillSlot(slot, initialValue);
-      return slot;
-    });
+    return slots;
   }
 
   private fillSlot(slot: tf.Variable, initializer: TableInitializer): void {

@@ -1,6 +1,6 @@
 /** The variables of all tables of an embedding object: tables and slots, where the backend wants them. */
 import * as tf from '@tensorflow/tfjs';
-import { devicesInUse, tablesInUse } from '../../backends/registry.js';
+import { devicesInUse, storeInUse } from '../../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { writeVariables } from '../checkpoint/checkpoint.js';
 import type { GivenTableConfig } from '../config/table_config.js';
@@ -62,10 +62,10 @@ export class EmbeddingTables {
 
   /** Brings all variables where the backend in use wants them: whatever was assigned to them lies elsewhere. */
   place(): void {
-    const tables = tablesInUse();
-    const { devices } = tables;
+    const store = storeInUse();
+    const { devices } = store;
     this.#made?.forEach(({ table, slots }, i) => {
-      if (devices === null) return tables.place(table);
+      if (devices === null) return store.place(table);
       const { name, optimizer } = this.tables[i]!;
       devices.place(table, { layout: moduloLayout(sizeOfTable(this.tables[i]!), devices), name });
       slots.forEach((slot, k) => devices.place(slot, { like: table, name: `${name}/${optimizer!.slotNames[k]}` }));

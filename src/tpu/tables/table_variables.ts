@@ -1,11 +1,9 @@
 /** How the variables of a table and its slots are made: on the devices where there are some, row by row modulo. */
 import * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../../backends/contract.js';
-import type { Fill } from '../../backends/fill.js';
+import { asVariable, makeSlot } from '../../backends/stores/slots.js';
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
-import { appliedTable, filledTable } from '../../tables/initial_values.js';
-import type { Initializer, TableToFill } from '../../tables/initializers.js';
-import { applyInBlocks, fillOf } from '../../tables/table_fill.js';
+import { beginningOf } from '../../tables/initial_values.js';
 import { checkLive } from '../../base/live_tensor.js';
 import { tableOf } from '../../backends/table.js';
 import { rowShard } from '../../partition/row_shards.js';
@@ -14,8 +12,6 @@ import { asInitializer, constantOr } from '../config/table_initializer.js';
 import type { SlotSpec } from '../optimizers/tpu_optimizer.js';
 import type { NamedTable } from './read_tables.js';
 import { slotsByFunction } from './slots_by_function.js';
-
-const ZEROS: Fill = { kind: 'constant', value: 0 };
 
 /** Row r lies on device r mod count. */
 export function moduloLayout({ rows, columns }: TableSize, devices: Devices): TableLayout {
@@ -31,61 +27,22 @@ export function sizeOfTable({ config }: NamedTable): TableSize {
   return { rows: config.vocabularySize, columns: config.dim };
 }
 
-function filled(table: TableToFill, initializer: Initializer, devices: Devices | null): tf.Variable {
-  const fill = fillOf(initializer, table, null);
-  const asVariable = (values: tf.Tensor): tf.Variable => {
-    const variable = tf.variable(values, devices === null);
-    values.dispose();
-    return variable;
-  };
-  if (devices === null) {
-    return asVariable(fill === null ? appliedTable(table, initializer) : filledTable(table, fill));
-  }
-  const variable = asVariable(
-    devices.create({ name: table.name, layout: moduloLayout(table, devices), fill: fill ?? ZEROS }),
-  );
-  try {
-    if (fill === null) applyInBlocks(initializer, table, (row, values) => devices.writeRows(variable, row, values));
-    return variable;
-  } catch (error) {
-    variable.dispose();
-    throw error;
-  }
-}
-
 /** The table itself, with its initial values. */
-export function makeTable(table: NamedTable, devices: Devices | null): tf.Variable {
-  const toFill = { ...sizeOfTable(table), name: table.name, argument: 'initializer' };
-  const made = filled(toFill, asInitializer(table.config.initializer), devices);
-  tableOf(made).givenName = table.name;
-  return made;
-}
-
-function makeSlot(
-  table: tf.Variable,
-  { name, initialValue, isPerRow }: SlotSpec,
-  tableName: string,
-  devices: Devices | null,
-): tf.Variable {
-  const [rows, dim] = table.shape as [number, number];
-  const shape = isPerRow === true ? [rows] : [rows, dim];
-  const slotName = `${tableName}/${name}`;
-  if (typeof initialValue === 'number' && devices !== null) {
-    return devices.createSlot(table, slotName, shape, initialValue);
-  }
-  const values = tf.tidy(() => {
-    const made = constantOr(initialValue).apply(shape, 'float32');
-    return checkShape(made, shape, slotName);
-  });
-  const variable = tf.variable(values, false);
-  values.dispose();
+export function makeTable(named: NamedTable, devices: Devices | null): tf.Variable {
+  const { name, config } = named;
+  const size = sizeOfTable(named);
+  const toFill = { ...size, name, argument: 'initializer' };
+  const on = devices === null ? null : { devices, layout: moduloLayout(size, devices), name };
+  const { values, write } = beginningOf(toFill, asInitializer(config.initializer), null, on);
+  const table = asVariable(values.apply([size.rows, size.columns]), devices === null);
   try {
-    devices?.place(variable, { like: table, name: slotName });
-    return variable;
+    write?.(table);
   } catch (error) {
-    variable.dispose();
+    table.dispose();
     throw error;
   }
+  tableOf(table).givenName = name;
+  return table;
 }
 
 function checkShape<T extends tf.Tensor>(value: unknown, shape: readonly number[], what: string): T {
@@ -96,20 +53,35 @@ function checkShape<T extends tf.Tensor>(value: unknown, shape: readonly number[
   return value as T;
 }
 
-/** The slots of a table, in the order of its optimizer. */
-export function makeSlots(table: tf.Variable, { name, optimizer }: NamedTable, devices: Devices | null): tf.Variable[] {
-  if (optimizer === null) return [];
-  if (optimizer.slotVariableCreationFn !== null) {
-    const made = slotsByFunction(table, optimizer, name);
+/** What a slot begins with: a number, or what its initializer gives for the whole of it. */
+function startOf({ initialValue }: SlotSpec, shape: number[], name: string): number | (() => tf.Tensor) {
+  if (typeof initialValue === 'number') return initialValue;
+  return () => tf.tidy(() => checkShape(constantOr(initialValue).apply(shape, 'float32'), shape, name));
+}
+
+/** The slots of a table, in the order of its optimizer; `start`: what each begins with, else what the optimizer says. */
+export function makeSlots(
+  table: tf.Variable,
+  { name, optimizer }: Pick<NamedTable, 'name' | 'optimizer'>,
+  devices: Pick<Devices, 'createSlot' | 'place'> | null,
+  start: ((slot: SlotSpec) => number) | null = null,
+): tf.Variable[] {
+  const { slots = [], slotVariableCreationFn = null } = optimizer ?? {};
+  const nameOf = (slot: SlotSpec): string => `${name}/${slot.name}`;
+  if (start === null && slotVariableCreationFn !== null && slots.length > 0) {
+    const made = slotsByFunction(table, optimizer!, name);
     for (const [i, slot] of made.entries()) {
       slot.trainable = false;
-      devices?.place(slot, { like: table, name: `${name}/${optimizer.slotNames[i]}` });
+      devices?.place(slot, { like: table, name: nameOf(slots[i]!) });
     }
     return made;
   }
   const made: tf.Variable[] = [];
   try {
-    for (const spec of optimizer.slots) made.push(makeSlot(table, spec, name, devices));
+    for (const slot of slots) {
+      const shape = table.shape.slice(0, slot.isPerRow === true ? 1 : 2);
+      made.push(makeSlot(table, nameOf(slot), shape, start?.(slot) ?? startOf(slot, shape, nameOf(slot)), devices));
+    }
     return made;
   } catch (error) {
     tf.dispose(made);

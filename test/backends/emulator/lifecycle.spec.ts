@@ -62,7 +62,7 @@ for (const host of HOSTS) {
         expect(tf.getBackend()).toBe(BACKEND_NAME);
         expect(running()!.host).toBe(host);
         expect(emulator().count).toBe(chips * coresPerChip);
-        expect(currentBackend().tables.devices!.count).toBe(chips * coresPerChip);
+        expect(currentBackend().store.devices!.count).toBe(chips * coresPerChip);
         const table = tableOn(chips * coresPerChip);
         stepSgd(table, [0, 3, 3]);
         expect(numbersOf(table)).toEqual([-1, 0, 1, 3, 4, 5, 6, 7, 8, 7, 8, 9]);
@@ -155,7 +155,7 @@ describe('the emulator and tfjs', () => {
   it('cannot be used before it is set', async () => {
     await tf.ready();
     expect(running()).toBeNull();
-    expect(() => registeredBackend(BACKEND_NAME)!.tables).toThrowError(
+    expect(() => registeredBackend(BACKEND_NAME)!.store).toThrowError(
       RuntimeError,
       /await tf\.setBackend\('tpu-emulator'\)/,
     );

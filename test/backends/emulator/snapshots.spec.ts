@@ -257,7 +257,7 @@ describeEmulator(
     });
 
     it('say where they lie', () => {
-      const { devices } = currentBackend().tables;
+      const { devices } = currentBackend().store;
       expect(devices!.count).toBe(3);
       withTable('columns', (table) => {
         expect(devices!.layoutOf(table as unknown as tf.Tensor)!.kind).toBe('columns');

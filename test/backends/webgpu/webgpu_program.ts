@@ -213,7 +213,7 @@ async function copiedRows(): Promise<string[]> {
   backend().disposeData(copy.dataId);
   const known = madeTable();
   const into = new Float32Array(4);
-  currentBackend().tables.read(known, 1, into);
+  currentBackend().store.read(known, 1, into);
   tf.dispose([table, known]);
   return [copied, into.join()];
 }
@@ -351,10 +351,10 @@ async function strayIds(): Promise<string[]> {
 async function rewrittenRows(): Promise<unknown[]> {
   const table = madeTable();
   const clone = table.clone();
-  const isRefused = currentBackend().tables.rewrite(table) === null;
+  const isRefused = currentBackend().store.rewrite(table) === null;
   const held = await numbersOf(clone);
   clone.dispose();
-  currentBackend().tables.rewrite(table)!(1, Float32Array.of(7, 8));
+  currentBackend().store.rewrite(table)!(1, Float32Array.of(7, 8));
   const after = await numbersOf(table);
   table.dispose();
   return [isRefused, held, after];

@@ -32,7 +32,7 @@ async function trained(wishes: Wishes, sizes: readonly Size[] = SIZES, map?: num
 }
 
 const layoutKinds = (layer: emb.DistributedEmbedding): string[] =>
-  layer.weights.map((weight) => currentBackend().tables.devices!.layoutOf(weight.read())!.kind);
+  layer.weights.map((weight) => currentBackend().store.devices!.layoutOf(weight.read())!.kind);
 
 describe('DistributedEmbedding on devices', () => {
   beforeAll(useCpu);
@@ -360,7 +360,7 @@ describe('DistributedEmbedding on devices', () => {
         ],
       });
       layer.build();
-      expect(layer.weights.map((weight) => currentBackend().tables.devices!.layoutOf(weight.read())!.shards.length)).toEqual([1, 1, 1, 1, 2]); // prettier-ignore
+      expect(layer.weights.map((weight) => currentBackend().store.devices!.layoutOf(weight.read())!.shards.length)).toEqual([1, 1, 1, 1, 2]); // prettier-ignore
       layer.dispose();
     });
   });

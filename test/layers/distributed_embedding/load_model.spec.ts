@@ -64,7 +64,7 @@ const layerOf = (model: tf.LayersModel, name = 'tables'): emb.DistributedEmbeddi
 
 /** Devices on which each table lies. */
 function placesOf(layer: emb.DistributedEmbedding): number[] {
-  const { devices } = currentBackend().tables;
+  const { devices } = currentBackend().store;
   return layer.weights.map((weight) => {
     const layout = devices!.layoutOf(weight.read()) as { shards?: readonly unknown[] } | null;
     return layout?.shards?.length ?? 0;

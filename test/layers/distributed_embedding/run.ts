@@ -204,7 +204,7 @@ class Trained {
   }
 
   private kinds(): Moment['kinds'] {
-    const { devices } = currentBackend().tables;
+    const { devices } = currentBackend().store;
     return new Map(this.variables().map(([name, table]) => [name, devices?.layoutOf(table)?.kind ?? null] as const));
   }
 

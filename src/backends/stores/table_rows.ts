@@ -3,18 +3,18 @@
  * end, which tfjs has none of: values never lie anywhere twice.
  */
 import * as tf from '@tensorflow/tfjs';
-import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
-import type { Tables, TableWriter, WriteRows } from './contract.js';
-import { tablesInUse } from './registry.js';
-import { type Grown, tableOf } from './table.js';
+import { rowBlocks } from '../../base/row_blocks.js';
+import type { Words } from '../../codecs/codec.js';
+import type { WriteRows } from '../contract.js';
+import { storeInUse } from '../registry.js';
+import { type Grown, tableOf } from '../table.js';
 
 /** A float32 tensor of the rows that `fill` writes; the others are zeros. */
 export function writtenTable<Rank extends tf.Rank>(
   shape: tf.ShapeMap[Rank],
   fill: (write: WriteRows) => void,
-  tables: Pick<Tables, 'begin'> = tablesInUse(),
 ): tf.Tensor<Rank> {
-  const writer = tables.begin(shape);
+  const writer = storeInUse().begin(shape);
   try {
     fill(writer.write);
     return writer.finish() as tf.Tensor<Rank>;
@@ -24,45 +24,44 @@ export function writtenTable<Rank extends tf.Rank>(
   }
 }
 
-/** A new variable full of a number. */
-export function filledSlot(tables: Pick<Tables, 'begin'>, shape: readonly number[], value: number): tf.Variable {
-  const fill = (write: WriteRows): void => {
-    if (Object.is(value, 0)) return;
-    const [rows, width = 1] = shape as [number, number?];
-    const block = new Float32Array(Math.min(rows, rowsAtOnce(width)) * width).fill(value);
-    for (const part of rowBlocks({ rows, columns: width })) write(part.firstRow, block.subarray(0, part.rows * width));
-  };
-  const values = writtenTable([...shape], fill, tables);
-  const variable = tf.variable(values, false);
-  values.dispose();
-  return variable;
-}
-
 /** Numbers of a row. */
 export function widthOf(shape: readonly number[]): number {
   return shape.slice(1).reduce((product, size) => product * size, 1);
 }
 
-/** Collects the rows in an array, where no tensor can be written. */
-export function collectedTable(shape: readonly number[]): TableWriter {
-  const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
-  const columns = widthOf(shape);
-  return {
-    write: (firstRow, rows) => values.set(rows, firstRow * columns),
-    finish: () => tf.tensor(values, [...shape], 'float32'),
-    cancel: () => undefined,
-  };
+/** Some rows: read into `room` where the store does that, else a slice that is still to be read. */
+function rowsOrSlice(tensor: tf.Tensor, firstRow: number, rows: number, room?: Float32Array): Words | tf.Tensor {
+  if (tensor.dtype === 'float32') {
+    const values = room ?? new Float32Array(rows * widthOf(tensor.shape));
+    if (storeInUse().read(tensor, firstRow, values)) return values;
+  }
+  return tf.tidy(() => tensor.slice([firstRow], [rows]));
 }
 
-/** Some rows of a tensor of floats, row-major. */
-export function readRows(tensor: tf.Tensor, firstRow: number, rows: number): Float32Array {
-  const values = new Float32Array(rows * widthOf(tensor.shape));
-  if (tablesInUse().read(tensor, firstRow, values)) return values;
-  const slice = tensor.slice([firstRow], [rows]);
+/** Some rows of a tensor of numbers, row-major; in `room` where they were read there. */
+export function readRows(tensor: tf.Tensor, firstRow: number, rows: number, room?: Float32Array): Words {
+  const found = rowsOrSlice(tensor, firstRow, rows, room);
+  if (!(found instanceof tf.Tensor)) return found;
   try {
-    return slice.dataSync<'float32'>();
+    return found.dataSync() as Words;
   } finally {
-    slice.dispose();
+    found.dispose();
+  }
+}
+
+/** The same where the backend may read by waiting; of any type of numbers. */
+export async function rowsRead(
+  tensor: tf.Tensor,
+  firstRow: number,
+  rows: number,
+  room?: Float32Array,
+): Promise<Words | Uint8Array> {
+  const found = rowsOrSlice(tensor, firstRow, rows, room);
+  if (!(found instanceof tf.Tensor)) return found;
+  try {
+    return await found.data();
+  } finally {
+    found.dispose();
   }
 }
 
@@ -71,7 +70,7 @@ export function withRows<T extends tf.Tensor>(tensor: T, more: number, fill: (wr
   const [rows, ...row] = tensor.shape as [number, ...number[]];
   return writtenTable([rows + more, ...row] as never, (write) => {
     for (const block of rowBlocks({ rows, columns: widthOf(tensor.shape) })) {
-      write(block.firstRow, readRows(tensor, block.firstRow, block.rows));
+      write(block.firstRow, readRows(tensor, block.firstRow, block.rows) as Float32Array);
     }
     fill((firstRow, values) => write(rows + firstRow, values));
   }) as tf.Tensor as T;
