@@ -91,6 +91,7 @@ export function mergeUses(set: Pick<KernelSet, 'rowGradients'>, step: HostStep):
   };
 }
 
-function joinedInts(lists: readonly Int32Array[]): Int32Array {
-  return joined(lists, new Int32Array(total(lists)));
+/** Ids one list after the other; a single list stays as it is. */
+export function joinedInts(lists: readonly Int32Array[]): Int32Array {
+  return lists.length === 1 ? lists[0]! : joined(lists, new Int32Array(total(lists)));
 }

@@ -1,7 +1,15 @@
 /** A device that is a TensorFlow server with our ops: a list of commands is a call, or few. */
 import { RuntimeError, described } from '../../base/errors.js';
 import type { NodeMessage } from '../../base/protobuf/graph_messages.js';
-import type { Command, EntryAt, ExchangedTableAt, TableAt } from '../devices/device.js';
+import {
+  runCommand,
+  type Command,
+  type CommandOf,
+  type Commands,
+  type EntryAt,
+  type ExchangedTableAt,
+  type TableAt,
+} from '../devices/device.js';
 import { DistinctIds } from '../devices/distinct_ids.js';
 import { Operands, useForm, type RowGradients, type UseForm } from '../devices/operands.js';
 import { firstOutOfRange, type BagOptions, type HostBags } from '../kernel_set.js';
@@ -11,8 +19,6 @@ import { ServerCall } from './server_call.js';
 import { ServerError } from './server_session.js';
 import { SessionDevice, type SessionDeviceParts } from './session_device.js';
 import { ownerOf, type ServerVariable } from './variables.js';
-
-type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
 
 /** Bytes of a call of lookups, beyond which the next one begins: messages of this size overlap best. */
 const LOOKUP_BYTES = 1.5 * 2 ** 20;
@@ -37,7 +43,7 @@ interface ServerDeviceParts extends SessionDeviceParts {
   readonly isHalf: boolean;
 }
 
-export class ServerDevice extends SessionDevice {
+export class ServerDevice extends SessionDevice implements Commands {
   private readonly operands: Operands;
   private readonly nodes: CommandNodes;
   private readonly distinct = new DistinctIds();
@@ -62,7 +68,7 @@ export class ServerDevice extends SessionDevice {
       for (const command of commands) {
         if (command.op !== before || !TOGETHER.has(command.op)) this.start();
         before = command.op;
-        this.add(command);
+        runCommand(this, command);
       }
       this.start();
     } catch (error) {
@@ -106,32 +112,19 @@ export class ServerDevice extends SessionDevice {
     this.session.start(calls, this);
   }
 
-  private add(command: Command): void {
-    switch (command.op) {
-      case 'allocate':
-        for (const calls of this.variables.allocate(command.buffer, command.part, command.fill, command.known)) {
-          this.start();
-          this.calls.push(...calls);
-        }
-        return;
-      case 'free':
-        return this.addCall(this.variables.free(command.buffer));
-      case 'copy':
-        return this.addCall(this.variables.copy(command.buffer, command.from));
-      case 'read':
-      case 'write':
-        return command.op === 'read' ? this.read(command) : this.write(command);
-      case 'copyShared':
-        return this.copyShared(command);
-      case 'lookUp':
-        return this.lookUp(command);
-      case 'weightsGradient':
-        return this.weightsGradient(command);
-      case 'rowGradients':
-        return this.rowGradients(command);
-      case 'step':
-        return this.step(command);
+  allocate({ buffer, part, fill, known }: CommandOf<'allocate'>): void {
+    for (const calls of this.variables.allocate(buffer, part, fill, known)) {
+      this.start();
+      this.calls.push(...calls);
     }
+  }
+
+  free({ buffer }: CommandOf<'free'>): void {
+    this.addCall(this.variables.free(buffer));
+  }
+
+  copy({ buffer, from }: CommandOf<'copy'>): void {
+    this.addCall(this.variables.copy(buffer, from));
   }
 
   private addCall(call: ServerCall | null): void {
@@ -178,7 +171,7 @@ export class ServerDevice extends SessionDevice {
     if (call !== null) this.session.start([call], this);
   }
 
-  private read(command: Op<'read' | 'write'>): void {
+  read(command: CommandOf<'read' | 'write'>): void {
     const { table, rows, where } = command;
     if (!('firstRow' in command)) throw onlyStacks('rows by their numbers');
     const of = this.table(table);
@@ -192,7 +185,7 @@ export class ServerDevice extends SessionDevice {
     call.fetch(n, put, this.operands.room(target, rows, table.dim));
   }
 
-  private write(command: Op<'read' | 'write'>): void {
+  write(command: CommandOf<'read' | 'write'>): void {
     const { table, rows, where } = command;
     if (!('firstRow' in command)) throw onlyStacks('rows by their numbers');
     this.change(table.buffer);
@@ -207,12 +200,12 @@ export class ServerDevice extends SessionDevice {
     this.guard(call, n, of, 'freed');
   }
 
-  private copyShared({ sharedKey, words, at }: Op<'copyShared'>): void {
+  copyShared({ sharedKey, words, at }: CommandOf<'copyShared'>): void {
     const rows = { sharedKey, at: 0, stride: words };
     this.operands.copyRows(rows, 1, words, this.parts.exchange.floats.subarray(at, at + words));
   }
 
-  private lookUp({ table, bags, options, pooled, distinct, quantization }: Op<'lookUp'>): void {
+  lookUp({ table, bags, options, pooled, distinct, quantization }: CommandOf<'lookUp'>): void {
     const host = this.operands.bags(bags);
     const count = host.rowSplits.length - 1;
     if (distinct !== null) {
@@ -244,7 +237,7 @@ export class ServerDevice extends SessionDevice {
     call.fetch(this.nodes.pooledOf(n), put, room, this.parts.isHalf);
   }
 
-  private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
+  weightsGradient({ table, bags, options, gradient, out }: CommandOf<'weightsGradient'>): void {
     const host = this.operands.bags(bags);
     if (host.values.length === 0) return;
     const of = this.table(table);
@@ -258,7 +251,7 @@ export class ServerDevice extends SessionDevice {
     call.fetch(n, () => undefined, into);
   }
 
-  private rowGradients({ table, entries, room, out }: Op<'rowGradients'>): void {
+  rowGradients({ table, entries, room, out }: CommandOf<'rowGradients'>): void {
     const { dim } = table;
     const call = this.call(Infinity);
     const found = entries.map((entry) => this.rowsOf(call, table, entry));
@@ -282,7 +275,7 @@ export class ServerDevice extends SessionDevice {
   }
 
   /** Several uses of a table make one step, over the sum of their gradients. */
-  private step({ optimizer, table, slots, entries, hyper, order }: Op<'step'>): void {
+  step({ optimizer, table, slots, entries, hyper, order }: CommandOf<'step'>): void {
     this.change(table.buffer);
     if (order !== null) throw onlyStacks('a step for each occurrence');
     const parts = entries.map(({ bags }) => this.operands.bags(bags));

@@ -173,6 +173,17 @@ export type Command =
       readonly order: number | null;
     };
 
+export type CommandOf<Name extends Command['op']> = Extract<Command, { op: Name }>;
+
+/** What runs commands: a method for each, which `runCommand` calls. */
+export type Commands = {
+  [Name in Exclude<Command['op'], 'read' | 'write'>]: (command: CommandOf<Name>) => void;
+} & { [Name in 'read' | 'write']: (command: CommandOf<'read' | 'write'>) => void };
+
+export function runCommand(on: Commands, command: Command): void {
+  (on[command.op] as (of: Command) => void).call(on, command);
+}
+
 export type DeviceKind = 'worker' | 'inline' | 'server';
 export type FaultName = 'terminate' | 'kernelError' | 'outOfMemory' | 'hang';
 export const FAULT_NAMES: readonly FaultName[] = ['terminate', 'kernelError', 'outOfMemory', 'hang'];

@@ -14,16 +14,24 @@ import {
 import { occurrenceRounds } from '../../ids/occurrence_rounds.js';
 import { withoutDecay } from '../../rules/hyper.js';
 import { quantize } from '../quantize.js';
-import type { Command, EntryAt, ExchangedTableAt, RowsAt, TableAt } from './device.js';
+import {
+  runCommand,
+  type Command,
+  type CommandOf,
+  type Commands,
+  type EntryAt,
+  type ExchangedTableAt,
+  type RowsAt,
+  type TableAt,
+} from './device.js';
+import { joinedInts, unitedGradient, unitedIds } from '../united_uses.js';
 import { DistinctIds } from './distinct_ids.js';
 import { areAlike, gather, spread, useForm, type Operands, type PartOfBags, type RowGradients } from './operands.js';
-
-type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
 
 /** The uses of a table as one batch. */
 type Uses = Pick<HostStep, 'gradient' | 'bags' | 'options' | 'useStarts'>;
 
-export class DeviceProgram {
+export class DeviceProgram implements Commands {
   private readonly buffers = new Map<number, Place>();
   private readonly distinct = new DistinctIds();
 
@@ -36,27 +44,7 @@ export class DeviceProgram {
 
   run(command: Command): void {
     this.operands.scratch.reset();
-    switch (command.op) {
-      case 'allocate':
-        return this.allocate(command);
-      case 'free':
-        return this.free(command.buffer);
-      case 'copy':
-        return this.copy(command);
-      case 'read':
-      case 'write':
-        return this.move(command);
-      case 'copyShared':
-        return this.copyShared(command);
-      case 'lookUp':
-        return this.lookUp(command);
-      case 'weightsGradient':
-        return this.weightsGradient(command);
-      case 'rowGradients':
-        return this.rowGradients(command);
-      case 'step':
-        return this.step(command);
-    }
+    runCommand(this, command);
   }
 
   /** Frees all memory. */
@@ -73,22 +61,30 @@ export class DeviceProgram {
     return place;
   }
 
-  private allocate({ buffer, part, fill }: Op<'allocate'>): void {
+  allocate({ buffer, part, fill }: CommandOf<'allocate'>): void {
     const place = this.hold(buffer, part.rows * part.columns);
     fillPart(place.view(), part, fill, this.progress);
   }
 
-  private free(buffer: number): void {
+  free({ buffer }: Pick<CommandOf<'free'>, 'buffer'>): void {
     this.buffers.get(buffer)?.free();
     this.buffers.delete(buffer);
   }
 
-  private copy({ buffer, from }: Op<'copy'>): void {
+  copy({ buffer, from }: CommandOf<'copy'>): void {
     const place = this.hold(buffer, this.view(from).length);
     place.view().set(this.view(from));
   }
 
-  private move(command: Op<'read' | 'write'>): void {
+  read(command: CommandOf<'read' | 'write'>): void {
+    this.move(command);
+  }
+
+  write(command: CommandOf<'read' | 'write'>): void {
+    this.move(command);
+  }
+
+  private move(command: CommandOf<'read' | 'write'>): void {
     const { op, table, rows, where } = command;
     const { floats, ints } = this.operands.exchange();
     const data = this.view(table.buffer);
@@ -103,12 +99,12 @@ export class DeviceProgram {
     }
   }
 
-  private copyShared({ sharedKey, words, at }: Op<'copyShared'>): void {
+  copyShared({ sharedKey, words, at }: CommandOf<'copyShared'>): void {
     const rows = { sharedKey, at: 0, stride: words };
     this.operands.copyRows(rows, 1, words, this.operands.exchange().floats.subarray(at, at + words));
   }
 
-  private lookUp({ table, bags, options, pooled, distinct, quantization }: Op<'lookUp'>): void {
+  lookUp({ table, bags, options, pooled, distinct, quantization }: CommandOf<'lookUp'>): void {
     const { ints } = this.operands.exchange();
     const host = this.operands.bags(bags);
     const count = host.rowSplits.length - 1;
@@ -126,19 +122,19 @@ export class DeviceProgram {
     this.operands.putRows(target, pooled, count, table.dim);
   }
 
-  private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
+  weightsGradient({ table, bags, options, gradient, out }: CommandOf<'weightsGradient'>): void {
     const host = this.operands.bags(bags);
     const target = this.operands.exchange().floats.subarray(out, out + host.values.length);
     const pooled = this.operands.compact(gradient, host, table.dim);
     this.kernels.weightsGradient(this.table(table), pooled, host, options, target);
   }
 
-  private rowGradients({ table, entries, room, out }: Op<'rowGradients'>): void {
+  rowGradients({ table, entries, room, out }: CommandOf<'rowGradients'>): void {
     const found = entries.map((entry) => this.rowsOf(table, entry, this.operands.bags(entry.bags)));
     this.operands.putRowGradients(found, table.dim, room, out);
   }
 
-  private step(command: Op<'step'>): void {
+  step(command: CommandOf<'step'>): void {
     const { optimizer, table, slots, hyper, order } = command;
     const numbers = Float32Array.from(hyper);
     const steps = order === null ? [this.usesOf(command)] : this.occurrencesOf(command, order);
@@ -150,7 +146,7 @@ export class DeviceProgram {
   }
 
   /** Several uses of a table make one step, over the sum of their gradients. */
-  private usesOf({ table, entries }: Op<'step'>): Uses {
+  private usesOf({ table, entries }: CommandOf<'step'>): Uses {
     const [{ gradient, options, ofRows }] = entries as [EntryAt];
     const parts = entries.map(({ bags }) => this.operands.bags(bags));
     if (entries.length === 1 && !ofRows) {
@@ -158,12 +154,12 @@ export class DeviceProgram {
       return { gradient: this.operands.compact(gradient, bags, table.dim), bags, options, useStarts: null };
     }
     if (areAlike(entries.map((entry, i) => useForm(entry, parts[i]!)))) return this.inOne(entries, parts, table.dim);
-    const { ids, gradients } = united(entries.map((entry, i) => this.rowsOf(table, entry, parts[i]!)));
-    return this.single(ids, gradients);
+    const rows = entries.map((entry, i) => this.rowsOf(table, entry, parts[i]!));
+    return this.single(joinedInts(rows.map(({ ids }) => ids)), unitedGradient(rows.map(({ gradients }) => gradients)));
   }
 
   /** The rounds of a step in which each occurrence of an id of the one entry is a step of its own. */
-  private occurrencesOf({ table, entries }: Op<'step'>, order: number): Uses[] {
+  private occurrencesOf({ table, entries }: CommandOf<'step'>, order: number): Uses[] {
     const [entry] = entries as [EntryAt];
     const bags = this.operands.bags(entry.bags);
     const gradient = this.operands.compact(entry.gradient, bags, table.dim);
@@ -181,27 +177,15 @@ export class DeviceProgram {
 
   /** The bags and gradients of all entries one after the other, and where each but the first begins. */
   private inOne(entries: readonly EntryAt[], parts: readonly HostBags[], dim: number): Uses {
-    const nnz = parts.reduce((all, { values }) => all + values.length, 0);
-    const batch = parts.reduce((all, { rowSplits }) => all + rowSplits.length - 1, 0);
-    const gradient = this.operands.scratch.take(batch * dim);
-    const values = this.operands.scratch.takeInts(nnz);
-    const rowSplits = this.operands.scratch.takeInts(batch + 1);
-    const weights = parts[0]!.weights === null ? null : this.operands.scratch.take(nnz);
-    const starts = new Int32Array(entries.length);
-    let [bag, id] = [0, 0];
-    rowSplits[0] = 0;
-    parts.forEach((part, place) => {
-      const bags = part.rowSplits.length - 1;
-      this.operands.copyRows(entries[place]!.gradient, bags, dim, gradient.subarray(bag * dim, (bag + bags) * dim));
-      values.set(part.values, id);
-      weights?.set(part.weights!, id);
-      for (let i = 1; i <= bags; i++) rowSplits[bag + i] = id + part.rowSplits[i]!;
-      starts[place] = bag;
-      bag += bags;
-      id += part.values.length;
+    const { useStarts, ...bags } = unitedIds(parts);
+    const gradient = this.operands.scratch.take((bags.rowSplits.length - 1) * dim);
+    let at = 0;
+    parts.forEach(({ rowSplits }, place) => {
+      const size = (rowSplits.length - 1) * dim;
+      this.operands.copyRows(entries[place]!.gradient, rowSplits.length - 1, dim, gradient.subarray(at, at + size));
+      at += size;
     });
-    const { options } = entries[0]!;
-    return { gradient, bags: { values, rowSplits, weights }, options, useStarts: starts.subarray(1) };
+    return { gradient, bags, options: entries[0]!.options, useStarts };
   }
 
   private rowsOf(table: TableAt, { gradient, options, ofRows }: EntryAt, host: HostBags): RowGradients {
@@ -222,18 +206,4 @@ export class DeviceProgram {
     if ('buffer' in table) return floatTable(this.view(table.buffer), rows, dim);
     return floatTable(this.operands.exchange().floats.subarray(table.at, table.at + rows * dim), rows, dim);
   }
-}
-
-function united(parts: readonly RowGradients[]): RowGradients {
-  if (parts.length === 1) return parts[0]!;
-  const ids = new Int32Array(parts.reduce((sum, part) => sum + part.ids.length, 0));
-  const gradients = new Float32Array(parts.reduce((sum, part) => sum + part.gradients.length, 0));
-  let [row, value] = [0, 0];
-  for (const part of parts) {
-    ids.set(part.ids, row);
-    gradients.set(part.gradients, value);
-    row += part.ids.length;
-    value += part.gradients.length;
-  }
-  return { ids, gradients };
 }
