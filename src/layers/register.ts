@@ -13,6 +13,7 @@ import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { completeConfigs } from '../tfjs/layers/configs.js';
 import { mendMasks } from '../tfjs/layers/masks.js';
 import { validatePadding } from '../tfjs/layers/stock_padding.js';
+import { takeKerasNames } from '../tfjs/models/keras_names.js';
 import { addOnce } from '../tfjs/models/own_models.js';
 import { copyFinalState } from '../tfjs/layers/recurrent_states.js';
 import { givePipelines } from '../preprocessing/pipeline/attached_pipeline.js';
@@ -75,6 +76,7 @@ export function registerLayers(): void {
   addOnce('models with layers', () => {
     for (const add of [takeRaggedValues, batchUnevenRows, mendMasks, copyFinalState, completeConfigs, validatePadding])
       add();
+    takeKerasNames();
   });
   givePipelines();
 }

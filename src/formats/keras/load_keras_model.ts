@@ -6,7 +6,8 @@ import { buildModel, type Building } from './import/build_model.js';
 import { loadWeights } from './import/load_weights.js';
 import { openModel, type KerasSource } from './import/model_source.js';
 import { readCustomObjects, type CustomObject, type CustomObjects } from './import/names/user_classes.js';
-import { takeInputsByName, type NamedInputsModel } from './import/named_predict.js';
+import { keepKerasNames } from '../../tfjs/models/keras_names.js';
+import type { NamedInputsModel } from '../../tfjs/models/named_calls.js';
 import { attach } from '../../preprocessing/pipeline/attached_pipeline.js';
 import { Pipeline } from '../../preprocessing/pipeline/pipeline.js';
 import { asOwn } from '../../tfjs/engine/own_functions.js';
@@ -15,7 +16,7 @@ import { adopting, ofOurs } from '../../tfjs/models/own_models.js';
 import { maskLosses } from '../../tfjs/training/masked_losses.js';
 
 export type { CustomObject } from './import/names/user_classes.js';
-export type { NamedInputsModel } from './import/named_predict.js';
+export type { NamedInputsModel } from '../../tfjs/models/named_calls.js';
 
 export interface LoadKerasOptions {
   /**
@@ -73,7 +74,8 @@ export function buildKerasModel(
     const built = adopting(() => buildModel(topology.root, building));
     mendModel(built.model, topology.version);
     if (weights !== null) loadWeights(built, weights, strict);
-    const model = disposeAll(takeInputsByName(built.model, built.inputKeys, built.outputKeys), building.made);
+    if (built.names !== undefined) keepKerasNames(built.model, built.names);
+    const model = disposeAll(built.model, building.made);
     maskLosses(model);
     return built.strings === undefined ? model : attach(model, new Pipeline({ columns: built.strings.columns }));
   } catch (error) {
@@ -126,7 +128,7 @@ export async function loadKerasModel(source: unknown, options: LoadKerasOptions 
     if (model instanceof tf.Sequential && model.outputs.length > 0) model.build();
     maskLosses(model);
     mendModel(model, 3);
-    return takeInputsByName(model, null);
+    return model;
   }
   try {
     return buildKerasModel(found, strict, customObjects);

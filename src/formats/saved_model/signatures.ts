@@ -1,5 +1,6 @@
 /** What a SavedModel answers: named inputs and outputs, found in the model. */
 import type * as tf from '@tensorflow/tfjs';
+import { kerasNamesOf } from '../../tfjs/models/keras_names.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { closestName } from '../../base/closest_name.js';
 import { isRecord, readOptions } from '../../base/options.js';
@@ -125,14 +126,17 @@ function readSignature(model: tf.LayersModel, name: string, args: unknown): Sign
   const path = `signatures.${name}`;
   const given = readOptions<SignatureArgs>(args, ['inputs', 'outputs'], path);
   const outputNames = readNames(given.outputs, `${path}.outputs`);
-  const ownNames = freeNames(model.outputs.map((output) => layerOf(output).name));
+  const called = kerasNamesOf(model);
+  const nameOf = (end: tf.SymbolicTensor): string =>
+    Object.hasOwn(called.layers, layerOf(end).name) ? called.layers[layerOf(end).name]! : layerOf(end).name;
+  const ownNames = freeNames(called.outputs?.names ?? model.outputs.map(nameOf));
   const outputs: SignatureOutput[] =
     outputNames === null
       ? model.outputs.map((symbolic, i) => ({ name: ownNames[i]!, symbolic }))
       : outputNames.map(([alias, layer]) => ({ name: alias, symbolic: outputOf(model, layer, `${path}.outputs`) }));
   if (outputs.length === 0) throw new ValueError(`${path}.outputs`, 'at least one output', described('none'));
   const needed = neededInputs(outputs.map(({ symbolic }) => symbolic));
-  const all = freeNames(model.inputs.map((input) => layerOf(input).name));
+  const all = freeNames(called.inputs?.names ?? model.inputs.map(nameOf));
   const inputNames = readNames(given.inputs, `${path}.inputs`);
   const inputs =
     inputNames === null

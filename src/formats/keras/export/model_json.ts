@@ -1,5 +1,6 @@
 /** Models as Keras 3 writes them: their JSON, and where each weight goes. */
 import * as tf from '@tensorflow/tfjs';
+import { kerasNamesOf } from '../../../tfjs/models/keras_names.js';
 import { described } from '../../../base/errors.js';
 import { DistributedEmbedding } from '../../../layers/distributed_embedding/layer.js';
 import { Embedding } from '../../../layers/embedding/embedding.js';
@@ -29,6 +30,7 @@ import { WithMask } from '../../../layers/merge/with_mask.js';
 import { Operation } from '../../../layers/operations/operation.js';
 import { GlobalAveragePooling1D } from '../../../layers/pooling/global_average_pooling1d.js';
 import { attentionCall, attentionEntry, operationEntry } from './operation_json.js';
+import { withKerasNames } from './named_json.js';
 import { preprocessingEntry } from './preprocessing_json.js';
 import { distributedEntry, flattenNumbered, mapNumbered, tableEntry, type DistributedEntry } from './table_json.js';
 
@@ -431,5 +433,6 @@ function modelEntry(model: tf.LayersModel, told: StepMasks): ExportedModel {
 
 /** Returns the model's JSON and the places of its weights. Throws ValueError, which names the layer, for what Keras lacks. */
 export function exportModel(model: tf.LayersModel): ExportedModel {
-  return modelEntry(model, checkMasks(model));
+  const exported = modelEntry(model, checkMasks(model));
+  return { ...exported, json: withKerasNames(exported.json, kerasNamesOf(model)) };
 }

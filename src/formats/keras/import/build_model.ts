@@ -1,5 +1,6 @@
 /** Models built of their JSON: graphs of layers, and layers one after the other. */
 import * as tf from '@tensorflow/tfjs';
+import type { NamedEnds } from '../../../tfjs/models/keras_names.js';
 import { describe, described } from '../../../base/errors.js';
 import { isRecord } from '../../../base/options.js';
 import { Embedding } from '../../../layers/embedding/embedding.js';
@@ -272,17 +273,30 @@ function withStrings(
   return { strings };
 }
 
-/** The names of the file for inputs that have others here; null where all are the same. */
-function originalNames(layers: readonly LayerJson[], inputs: unknown): string[] | null {
+/** What Keras calls the inputs, where it is not what they are called here. */
+function namedInputs(layers: readonly LayerJson[], inputs: unknown): NamedEnds | null {
+  const isKeyed = isRecord(inputs) && !(inputs instanceof TensorRef);
+  if (isKeyed && Object.values(inputs).every((item) => item instanceof TensorRef)) {
+    return { names: Object.keys(inputs).sort(), isKeyed };
+  }
   const isRenamed = layers.some((layer) => layer.className === 'InputLayer' && layer.tensorName !== undefined);
-  return isRenamed ? refsOf(inputs).map(({ layer }) => layer) : null;
+  return isRenamed ? { names: refsOf(inputs).map(({ layer }) => layer), isKeyed: false } : null;
 }
 
 /** What Keras calls the outputs: the keys of an object, or the layers that give them; null where a name comes twice. */
-function outputNames(outputs: unknown): string[] | null {
+function namedOutputs(outputs: unknown): NamedEnds | null {
   const isKeyed = isRecord(outputs) && !(outputs instanceof TensorRef);
+  const isFlat = isKeyed && Object.values(outputs).every((item) => item instanceof TensorRef);
   const names = isKeyed ? Object.keys(outputs).sort() : refsOf(outputs).map(({ layer }) => layer);
-  return names.length > 1 && new Set(names).size === names.length ? names : null;
+  const isKnown = isKeyed ? isFlat : names.length > 1 && new Set(names).size === names.length;
+  return isKnown ? { names, isKeyed: isFlat } : null;
+}
+
+/** The names that Keras has for layers that have others here. */
+function renamedLayers(layers: readonly LayerJson[]): Record<string, string> {
+  return Object.fromEntries(
+    layers.flatMap(({ name, tensorName }) => (tensorName === undefined ? [] : [[tensorName, name]])),
+  );
 }
 
 /** The class that a user gives for a model; null for models of Keras. */
@@ -353,16 +367,15 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   if (given.length === 0) throw layerError(json, 'input_layers', 'at least one input', described('none'));
   const cls = modelClass(json, building) ?? tf.LayersModel;
   const model = naming(json, () => new cls({ inputs: given, outputs: results, name: nameHere(json) }));
-  const isKeyed = isRecord(inputs) && !(inputs instanceof TensorRef);
-  const keys = isKeyed && Object.values(inputs).every((item) => item instanceof TensorRef);
+  const ends = strings.isEmpty ? namedInputs(layers, inputs) : null;
   return {
     kind: 'model',
     json,
     model,
     parts: [...parts.values()],
     takesMasks: given.map((each) => graph.isTaken(each)),
-    inputKeys: strings.isEmpty ? (keys ? Object.keys(inputs).sort() : originalNames(layers, inputs)) : null,
-    outputKeys: outputNames(outputs),
+    inputKeys: ends?.names ?? null,
+    names: { inputs: ends, outputs: namedOutputs(outputs), layers: renamedLayers(layers) },
     ...withStrings(strings, given, layers),
   };
 }

@@ -1,5 +1,6 @@
 /** What has been built of a file: layers and models, beside the JSON that they come from. */
 import type * as tf from '@tensorflow/tfjs';
+import type { KerasNames } from '../../../tfjs/models/keras_names.js';
 import type { StringInputs } from './string_inputs.js';
 import type { LayerJson } from './topology.js';
 
@@ -21,8 +22,8 @@ export interface BuiltModel {
   readonly takesMasks: readonly boolean[];
   /** Keys of the inputs in their order, where they are an object; else null. */
   readonly inputKeys: readonly string[] | null;
-  /** The same of the outputs; absent where they are one. */
-  readonly outputKeys?: readonly string[] | null;
+  /** What Keras calls inputs, outputs and layers; absent where that is what they are called here. */
+  readonly names?: KerasNames;
   /** What has to become of strings before the model; absent where it takes none. */
   readonly strings?: StringInputs;
 }

@@ -1,8 +1,8 @@
 /** Calls of a loaded model, which takes inputs, targets and losses by the names that Keras has for them too. */
 import * as tf from '@tensorflow/tfjs';
-import { isRecord } from '../../../base/options.js';
-import { asOwn } from '../../../tfjs/engine/own_functions.js';
-import { isInputsByName, namedValues, type ModelInputs } from '../../../tfjs/training/ragged_values.js';
+import { isRecord } from '../../base/options.js';
+import { asOwn } from '../engine/own_functions.js';
+import { isInputsByName, namedValues, type ModelInputs } from '../training/ragged_values.js';
 
 /** A model that takes its inputs by name too. */
 export type NamedInputsModel = tf.LayersModel & {
