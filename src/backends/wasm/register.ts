@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackend, addKernelSet, namedKernelSet, threadsAskedFor } from '../registry.js';
 import { mendWasmCasts } from '../../tfjs/engine/wasm_casts.js';
+import { mendWasmPadding } from '../../tfjs/engine/wasm_padding.js';
 import { replaceProducts } from './dense_kernels.js';
 import { compileEmbedded, whenCompiled } from './module.js';
 import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
@@ -43,7 +44,7 @@ export function registerWasmBackend(): void {
 export function registerModelKernels(): void {
   bringThreads();
   startDefaultThreads();
-  for (const replace of [replaceProducts, (): void => mendWasmCasts()]) {
+  for (const replace of [replaceProducts, (): void => mendWasmCasts(), (): void => mendWasmPadding()]) {
     onBackendSet.add(replace);
     if (tf.engine().registry[BACKEND] !== undefined) replace();
   }

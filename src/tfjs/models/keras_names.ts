@@ -2,7 +2,7 @@
  * The names that Keras has for inputs, outputs and layers of a model, where they are others here. They lie in the metadata
  * of the model, and are saved and loaded with it.
  */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { isRecord } from '../../base/options.js';
 import { addOnce, MODELS, override } from './own_models.js';
 import { takeInputsByName } from './named_calls.js';

@@ -11,6 +11,10 @@ export default {
     return second.dataIdNextNumber < first.dataIdNextNumber;
   },
   'engine/wasm_casts': () => Array.from(tf.cast(tf.tensor1d([256, 0.5]), 'bool').dataSync()).join() !== '1,1',
+  'engine/wasm_padding': () => {
+    const cut = tf.conv2d(tf.ones([1, 2, 4, 1]), tf.ones([2, 1, 1, 1]), [1, 2], 'same');
+    return Array.from(cut.dataSync()).join() !== '2,2,1,1';
+  },
   'graph_models/wasm_one_hot': () => {
     const ones = tf.oneHot(tf.tensor1d([1], 'int32'), 3, 1, 0, 'float32');
     return Array.from(ones.dataSync()).join() !== '0,1,0';
