@@ -149,6 +149,9 @@ export { FeatureCross, type FeatureCrossArgs } from './layers/feature_interactio
 /** `IntegerLookupLayer` learns as it is used; `preprocessing.IntegerLookup` is adapted beforehand, as in Keras. */
 export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './tables/embedding_table.js';
+export { OpenTable, openTable, type OpenTableStats } from './tables/keys/open_table.js';
+export type { OpenTableArgs } from './tables/keys/open_table_args.js';
+export type { KeysInput } from './tables/keys/read_keys.js';
 export type { ExtendArgs } from './tables/extension.js';
 export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { input, type InputArgs } from './layers/ragged_input.js';

@@ -50,6 +50,7 @@ setPlatform({
     extendCrc32c: addon.extendCrc32c,
     capturer: captureSteps(addon),
     columns: addon,
+    keys: addon,
   }),
 });
 

@@ -102,6 +102,13 @@ export function randomWords(words: Int32Array, key: RandomKey, part: FilledPart)
   if (pairs * 2 !== columns) dropOthers(words, rows, columns, pairs * 2, odd);
 }
 
+/** Another key, of a key and two numbers of 32 bits. */
+export function derivedKey(key: RandomKey, row: number, pair: number): RandomKey {
+  const words = new Int32Array(2);
+  randomWords(words, key, { firstRow: row, rowStep: 1, rows: 1, firstColumn: 2 * pair, columns: 2 });
+  return { low: words[0]!, high: words[1]! };
+}
+
 /** Keeps `columns` words of every `stride`, from `first` on, and moves them together. */
 function dropOthers(words: Int32Array, rows: number, columns: number, stride: number, first: number): void {
   for (let r = 0, at = 0; r < rows; r++) {

@@ -1,7 +1,7 @@
 /** How a table begins, as plain data: each value depends on the seed, its row and its column alone. */
 
 import { ValueError, described } from '../base/errors.js';
-import { randomKey, randomWords, type FilledPart } from './counter_random.js';
+import { randomKey, randomWords, type FilledPart, type RandomKey } from './counter_random.js';
 import { quantile, quantileTable, upperTail } from './normal_quantile.js';
 
 /** Seeds are whole numbers from 0 to 2^53 - 1. Bounds, mean and deviation are float64, values are rounded to float32. */
@@ -51,6 +51,18 @@ export function fillPart(target: Float32Array, part: FilledPart, fill: Fill, pro
       }
     }
   }
+}
+
+/** Writes the values of single rows into `values`, each by a key of its own, which takes the place of the seed. */
+export function rowFiller(fill: Fill, columns: number): (key: RandomKey, values: Float32Array) => void {
+  if (fill.kind === 'constant') return (_, values) => values.fill(fill.value);
+  const words = new Int32Array(2 * columns + 2);
+  const shape = fill.kind === 'uniform' ? uniform(fill) : normal(fill);
+  const row = { firstRow: 0, rowStep: 1, rows: 1, firstColumn: 0, columns };
+  return (key, values) => {
+    randomWords(words, key, row);
+    shape(words, values);
+  };
 }
 
 /** In the order of te_fill_kind in custom-ops/kernels/embedding.h. */

@@ -5,7 +5,7 @@
  * step depends on the seed of the table, its shape and the number of the step. So results are the same whatever steps
  * the rows, in whatever order, and training that goes on from a file goes on with the same bits.
  */
-import { randomKey, randomWords, type RandomKey } from './counter_random.js';
+import { derivedKey, randomKey, type RandomKey } from './counter_random.js';
 
 /** The numbers of `Hyper` that hold a key. */
 export interface RoundingKey {
@@ -25,16 +25,9 @@ export interface RoundedStep {
   readonly dim: number;
 }
 
-/** Another key, of a key and two numbers. */
-function derived(key: RandomKey, row: number, pair: number): RandomKey {
-  const words = new Int32Array(2);
-  randomWords(words, key, { firstRow: row, rowStep: 1, rows: 1, firstColumn: 2 * pair, columns: 2 });
-  return { low: words[0]!, high: words[1]! };
-}
-
 /** The key of a step as `packHyper` takes it: 16 bits in each number, which float32 holds exactly. */
 export function roundingKey({ seed, step, rows, dim }: RoundedStep): RoundingKey {
-  const { low, high } = derived(derived(randomKey(seed), rows, dim), step, 0);
+  const { low, high } = derivedKey(derivedKey(randomKey(seed), rows, dim), step, 0);
   return {
     roundingKey0: low & 0xffff,
     roundingKey1: low >>> 16,

@@ -46,6 +46,8 @@ export interface TableSettings {
 export interface SlotHolder {
   /** The slots of a table with as many more rows, which begin as those of a new table. */
   withRows(table: Table, more: number): Grown[];
+  /** Slots of these rows begin anew. */
+  restart(table: Table, rows: Int32Array): void;
   /** Frees the slots of a table, if there are any. */
   free(table: Table): void;
 }
@@ -66,6 +68,14 @@ export interface LastPlace {
   readonly owner: object;
 }
 
+/** What finds the rows of a table by keys, where ids are no row numbers. */
+export interface TableKeys {
+  /** Begins a training step; what lookups count until it is committed is taken back by `undo`. */
+  begin(): void;
+  commit(): void;
+  undo(): void;
+}
+
 /** A table, or a slot of one, whose rows lie beside those of its table. */
 export class Table implements TableForm {
   static {
@@ -78,6 +88,8 @@ export class Table implements TableForm {
   /** The name that what made it gave to it, where tfjs does not know it. */
   givenName: string | null = null;
   lastPlace: LastPlace | null = null;
+  /** What finds its rows; null: ids are row numbers. */
+  keys: TableKeys | null = null;
   /** Which optimizers hold slots of it; weakly, because a table may outlive an optimizer. */
   readonly #holders = new Set<WeakRef<SlotHolder>>();
   /** How many rows it had before it got more: state that was saved then is still its own. */
@@ -127,6 +139,11 @@ export class Table implements TableForm {
   /** The slots with as many more rows, in all optimizers. */
   slotsWithRows(more: number): Grown[] {
     return [...this.#holders].flatMap((holder) => holder.deref()?.withRows(this, more) ?? []);
+  }
+
+  /** Slots of these rows begin anew, in all optimizers. */
+  restartSlots(rows: Int32Array): void {
+    for (const holder of this.#holders) holder.deref()?.restart(this, rows);
   }
 
   /** Frees what optimizers hold for it, once it is gone: disposing a model is enough without its optimizer. */

@@ -107,10 +107,34 @@ export interface ColumnKernels {
     key: BigInt64Array | null,
     buckets: Int32Array, // written
   ): void;
+  /** FarmHash64 of each text as two words, the low one first. */
+  fingerprintTexts(bytes: Uint8Array, offsets: Int32Array, words: Int32Array): void;
   /** The same of the decimal texts of numbers. */
   hashNumbers(numbers: BigInt64Array, of: number, key: BigInt64Array | null, buckets: Int32Array): void;
   /** Writes the offsets of texts that each end in a separator; returns how many there are, -1 where others are left. */
   splitTexts(bytes: Uint8Array, separator: number, offsets: Int32Array): number;
+}
+
+/** Functions of the C core on the index of keys of an open table: `KeySearch` says what they do. */
+export interface KeyKernels {
+  findKeys(
+    groups: Int32Array,
+    entries: Int32Array,
+    shards: number,
+    keys: Int32Array,
+    oldest: number,
+    found: Int32Array, // written
+  ): number;
+  touchKeys(
+    groups: Int32Array,
+    entries: Int32Array, // written, as the last two
+    shards: number,
+    keys: Int32Array,
+    step: number,
+    oldest: number,
+    found: Int32Array,
+    before: Int32Array,
+  ): number;
 }
 
 /** Under this name a handler of files tells how a model is opened whose weights are read as they are asked for. */
@@ -132,6 +156,7 @@ export interface Platform {
   extendCrc32c(before: number, bytes: Uint8Array): number;
   readonly capturer: Capturer;
   readonly columns: ColumnKernels;
+  readonly keys: KeyKernels;
 }
 
 const given = (): { platform: Partial<Platform> | null } => perProcess('platform', () => ({ platform: null }));

@@ -9,7 +9,8 @@ import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs
 import { withOverrides, type Override } from '../tfjs/training/substitute.js';
 import { CapturedModel } from './captured_model.js';
 import { FunctionSteps } from './functions/function_steps.js';
-import { isStandIn, raggedRowsOf, standInLike } from '../tfjs/ragged_stand_in.js';
+import { isStandIn, keyedRowsOf, raggedRowsOf, standInLike, takeRows, type RaggedRows } from '../tfjs/stand_ins.js';
+import { feedsOf, withFoundKeys, type Feeds } from './found_keys.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
 import { type Purpose, moveChoice, trained, whyChosenOff, whySwitchedOff } from './steps.js';
 import { findTfjsPatch, snapshotTfjs } from './known/known_tfjs.js';
@@ -109,24 +110,22 @@ function graphStep(
   const around: Around = (run) =>
     withOverrides(purpose === 'train' ? OF_TRAINING : EXACT_OPS, losses === undefined ? run : () => losses(run));
   const withOps = withOwnOps(eager, around);
-  const ragged = data.flatMap((tensor, place) => {
-    const rows = raggedRowsOf(tensor);
-    return rows === null ? [] : [{ place, rows, like: tensor as tf.Tensor2D }];
-  });
-  if (ragged.length === 0) return { purpose, eager: withOps, data, open: new Set(open) };
+  const carried = data.flatMap((tensor, place) => (isStandIn(tensor) ? [{ place, ...feedsOfStandIn(tensor) }] : []));
+  if (carried.length === 0) return { purpose, eager: withOps, data, open: new Set(open) };
   const flat = data.map((tensor) => (isStandIn(tensor) ? null : tensor));
   const places = new Set(open);
-  for (const { place, rows } of ragged) {
-    const [values, splits] = [flat.push(rows.values) - 1, flat.push(rows.rowSplits) - 1];
-    places.add(values);
-    if (places.has(place)) places.add(splits);
-  }
+  const starts = carried.map(({ place, tensors, splits }) => {
+    const start = flat.length;
+    flat.push(...tensors);
+    // As many ids as there are, and of data of any number of rows as many rows.
+    tensors.forEach((_, i) => {
+      if (splits !== null && (!splits.includes(i) || places.has(place))) places.add(start + i);
+    });
+    return start;
+  });
   const restored: EagerStep = (given) => {
     const all = given.slice(0, data.length);
-    const made = ragged.map(({ place, like }, i) => {
-      const [values, rowSplits] = given.slice(data.length + 2 * i) as [tf.Tensor1D, tf.Tensor1D];
-      return (all[place] = standInLike(like, { values, rowSplits }, false));
-    });
+    const made = carried.map(({ place, restored: again }, i) => (all[place] = again(given.slice(starts[i]))));
     try {
       return withOps(all);
     } finally {
@@ -136,24 +135,53 @@ function graphStep(
   return { purpose, eager: restored, data: flat, open: places };
 }
 
+/** The tensors that a graph is fed for one that stands for others, splits last, and that one with others in their place. */
+function feedsOfStandIn(like: tf.Tensor): Feeds {
+  const rows = raggedRowsOf(like);
+  if (rows === null) return feedsOf(like);
+  const restored = ([values, rowSplits]: StepData): tf.Tensor => {
+    return standInLike(like as tf.Tensor2D, { values, rowSplits } as RaggedRows, false);
+  };
+  return { tensors: [rows.values, rows.rowSplits], splits: [1], restored };
+}
+
 function run(model: tf.LayersModel, eager: EagerStep, data: StepData, open?: readonly number[]): tf.Tensor[] {
   const losses = ownLosses(model);
   if (whyNot(model, 'train') !== null || isObserved()) return withOwnOps(eager, losses)(data);
-  return capturedOf(model).step(graphStep('train', eager, data, { losses, open }));
+  return withFoundKeys(model, 'train', data, (found) => {
+    return capturedOf(model).step(graphStep('train', eager, found, { losses, open }));
+  });
 }
 
 function evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[] {
   const losses = ownLosses(model);
   if (whyNot(model, 'evaluate') !== null || isObserved()) return withOwnOps(eager, losses)(data);
-  return capturedOf(model).step(graphStep('evaluate', eager, data, { losses }));
+  return withFoundKeys(model, 'evaluate', data, (found) => {
+    return capturedOf(model).step(graphStep('evaluate', eager, found, { losses }));
+  });
 }
 
 function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
+  // Keys are taken before the step: their row numbers are what it is fed.
+  const isKeyed = whole.map((tensor) => keyedRowsOf(tensor) !== null);
   const ofRows: EagerStep = ([given, ...all]) => {
-    return eager(gathered(all, given as tf.Tensor1D));
+    const taken = gathered(
+      all.map((tensor, i) => (isKeyed[i] ? null : tensor)),
+      given as tf.Tensor1D,
+    );
+    return eager(all.map((tensor, i) => (isKeyed[i] ? tensor : taken[i])));
   };
-  const wholePlaces = whole.map((_, i) => i + 1);
-  return run(model, ofRows, [rows, ...whole], wholePlaces);
+  const wholePlaces = whole.flatMap((_, i) => (isKeyed[i] ? [] : [i + 1]));
+  const keys = takeRows(
+    whole.map((tensor, i) => (isKeyed[i] ? tensor : null)),
+    rows,
+  );
+  const data = [rows, ...whole.map((tensor, i) => keys[i] ?? tensor)];
+  try {
+    return run(model, ofRows, data, wholePlaces);
+  } finally {
+    tf.dispose(keys.filter((each) => each !== null) as tf.Tensor[]);
+  }
 }
 
 /** Captures steps from now on, with this addon. May be called again. */
@@ -169,7 +197,9 @@ export function captureSteps(addon: GraphAddon): Capturer {
     predicts: (model) => whyNot(model, 'predict') === null && !isObserved(),
     rowsOf: consecutive,
     predict(model, eager, data) {
-      return capturedOf(model).step(graphStep('predict', eager, data));
+      return withFoundKeys(model, 'predict', data, (found) => {
+        return capturedOf(model).step(graphStep('predict', eager, found));
+      });
     },
     compiled: (model) => capturedOf(model).compiled(),
     rebuilt(before, now) {

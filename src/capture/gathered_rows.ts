@@ -9,7 +9,15 @@ import {
   type OpAttribute,
 } from '../backends/tensorflow/node_backend.js';
 import { BACKEND_NAME as EMULATOR } from '../backends/emulator/settings.js';
-import { isStandIn, raggedRowsOf, standInLike, takeRows, type RaggedRows } from '../tfjs/ragged_stand_in.js';
+import {
+  isStandIn,
+  keyedLike,
+  keyedRowsOf,
+  raggedRowsOf,
+  standInLike,
+  takeRows,
+  type RaggedRows,
+} from '../tfjs/stand_ins.js';
 import type { StepData } from '../tfjs/training/step_runner.js';
 
 const TYPES = { float32: 'TF_FLOAT', int32: 'TF_INT32' } as const;
@@ -33,6 +41,8 @@ export function gathered(whole: StepData, rows: tf.Tensor1D): StepData {
     rows,
   );
   return whole.map((tensor, i) => {
+    const keyed = keyedRowsOf(tensor);
+    if (keyed !== null) return keyedLike(tensor!, keyed.take(rows.dataSync<'int32'>() as Int32Array));
     const ragged = raggedRowsOf(tensor);
     if (ragged === null) return dense[i];
     return standInLike(tensor as tf.Tensor2D, raggedByOp(backend, ragged, rows), true);

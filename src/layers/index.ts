@@ -20,6 +20,9 @@ export { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './embeddi
 export { DotInteraction, type DotInteractionArgs } from './feature_interaction/dot_interaction.js';
 export { FeatureCross, type FeatureCrossArgs } from './feature_interaction/feature_cross.js';
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from '../tables/embedding_table.js';
+export { OpenTable, openTable, type OpenTableStats } from '../tables/keys/open_table.js';
+export type { OpenTableArgs } from '../tables/keys/open_table_args.js';
+export type { KeysInput } from '../tables/keys/read_keys.js';
 export { quantize, type QuantizeOptions } from './quantize.js';
 export { input, type InputArgs } from './ragged_input.js';
 /** Files of NumPy and PyTorch. */

@@ -4,6 +4,9 @@ import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { checkBoolean, checkName } from '../base/layer_arguments.js';
 import { readOptions } from '../base/options.js';
 import { refusePositional } from '../base/positional.js';
+import type { KeyKind } from '../tables/keys/read_keys.js';
+import { keyInputKind } from '../tfjs/key_inputs.js';
+import { markInput } from './embedding/key_lookup.js';
 import { asOwnInput, override } from '../tfjs/models/own_models.js';
 
 export interface InputArgs {
@@ -11,13 +14,22 @@ export interface InputArgs {
   shape: readonly (number | null)[];
   /** Whether rows come as a RaggedTensor, {values, rowSplits} or sparse ids; padded tensors are taken as well. */
   ragged?: boolean | undefined;
-  /** By default 'int32' (ids) where the input is ragged, else 'float32'. */
-  dtype?: 'int32' | 'float32' | undefined;
+  /**
+   * By default 'int32' (ids) where the input is ragged, else 'float32'. 'int64' and 'string' are keys of open tables, whose
+   * layers alone read them: BigInt64Arrays, numbers, texts, in arrays or tensors, ragged ones too.
+   */
+  dtype?: 'int32' | 'float32' | KeyKind | undefined;
   name?: string | undefined;
 }
 
 interface MarkedLayer {
   ragged?: boolean;
+}
+
+const KEYS = ['int64', 'string'] as const;
+
+function isKeys(dtype: unknown): dtype is KeyKind {
+  return (KEYS as readonly unknown[]).includes(dtype);
 }
 
 const FIELDS = ['shape', 'ragged', 'dtype', 'name'] as const;
@@ -60,9 +72,14 @@ export function input(...all: [InputArgs]): tf.SymbolicTensor {
   const isRagged = checkBoolean(given.ragged, 'ragged', false);
   const shape = readShape(given.shape, isRagged);
   const { dtype = isRagged ? 'int32' : 'float32' } = given;
-  if (!['int32', 'float32'].includes(dtype)) throw new ArgumentTypeError('dtype', "'int32' or 'float32'", dtype);
+  if (!['int32', 'float32', ...KEYS].includes(dtype)) {
+    throw new ArgumentTypeError('dtype', "'int32', 'float32', 'int64' or 'string'", dtype);
+  }
+  const keys = isKeys(dtype) ? dtype : null;
   const name = checkName(given.name);
-  const symbol = tf.input({ shape: shape as tf.Shape, dtype, ...(name === undefined ? {} : { name }) });
+  const held = keys === null ? (dtype as 'int32') : 'int32';
+  const symbol = tf.input({ shape: shape as tf.Shape, dtype: held, ...(name === undefined ? {} : { name }) });
+  if (keys !== null) markInput(symbol.sourceLayer, keys);
   if (isRagged) (symbol.sourceLayer as MarkedLayer).ragged = true;
   asOwnInput(symbol.sourceLayer);
   return symbol;
@@ -82,16 +99,18 @@ export function saveRaggedInputs(): void {
   override(prototype, 'getConfig', (getConfig: GetConfig): GetConfig => {
     return function () {
       const config = getConfig.call(this);
-      return this.ragged === true ? { ...config, ragged: true } : config;
+      const keys = keyInputKind(this);
+      return { ...config, ...(this.ragged === true && { ragged: true }), ...(keys !== null && { keys }) };
     };
   });
   entry[1] = (cls, config) => {
-    const { ragged, ...own } = config;
+    const { ragged, keys, ...own } = config;
     const layer = load(cls, own);
     if (ragged === true) {
       layer.ragged = true;
       asOwnInput(layer as never);
     }
+    if (isKeys(keys)) markInput(layer as tf.layers.Layer, keys);
     return layer;
   };
 }

@@ -24,6 +24,22 @@ export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
 /** A table, or the partitions of one. */
 export type Tables = Table | readonly Table[];
 
+/** A table that finds its rows by keys: `emb.openTable`. */
+export interface KeyedTable {
+  /**
+   * Looks keys up.
+   *
+   * @param keys - Keys in any container.
+   * @param options - As for ids.
+   * @returns The rows, combined where there is a combiner.
+   */
+  lookUpKeys(keys: unknown, options: EmbeddingLookupOptions): tf.Tensor | RaggedTensor;
+}
+
+function isKeyed(table: unknown): table is KeyedTable {
+  return typeof (table as Partial<KeyedTable> | null)?.lookUpKeys === 'function';
+}
+
 export interface EmbeddingLookupOptions {
   /** How rows become one; null (default): they stay apart. */
   combiner?: Combiner | null | undefined;
@@ -60,10 +76,11 @@ export type RowsOfIds = RaggedIds | tf.Tensor2D | readonly (readonly number[])[]
  * the divisor and has no gradient. `maxNorm` scales each row to at most that L2 norm before it is weighted.
  * Differentiable with respect to table and to weights that are tensors (a ragged result is not: use
  * `embeddingLookup(table, ragged.values)` for its flat rows).
+ * A table made by `emb.openTable` is looked up by keys; in a step of an `emb.train` optimizer they get rows as in a layer.
  * Source: tf.nn.embedding_lookup(_sparse) (TensorFlow 2.21); embedding_lookup of NVIDIA distributed-embeddings 23.06.
  *
- * @param table - [rows, dim] float32: a tensor, a variable, or a list of row partitions.
- * @param ids - Whole numbers in [0, rows): dense, ragged or sparse.
+ * @param table - [rows, dim] float32: a tensor, a variable, or a list of row partitions; or an open table.
+ * @param ids - Whole numbers in [0, rows): dense, ragged or sparse; or keys.
  * @param options - How rows are combined, weighted and checked.
  * @returns The rows, combined where there is a combiner.
  * @throws TypeError for a table, ids or weights of a wrong type; ValueError for rank-1 ids with a combiner, sparse ids
@@ -85,11 +102,17 @@ export function embeddingLookup(
   options?: EmbeddingLookupOptions,
 ): tf.Tensor | RaggedTensor;
 export function embeddingLookup(
-  table: Tables,
-  ids: IdsInput,
+  table: KeyedTable,
+  keys: unknown,
+  options?: EmbeddingLookupOptions,
+): tf.Tensor | RaggedTensor;
+export function embeddingLookup(
+  table: Tables | KeyedTable,
+  ids: unknown,
   options: EmbeddingLookupOptions = {},
 ): tf.Tensor | RaggedTensor {
   const given = readOptions<EmbeddingLookupOptions>(options, FIELDS, 'options', USAGE);
+  if (isKeyed(table)) return table.lookUpKeys(ids, given);
   const partitions = checkTables(table);
   const strategy = checkPartitionStrategy(given.partitionStrategy);
   const combiner = given.combiner === undefined || given.combiner === null ? null : checkCombiner(given.combiner);
@@ -99,7 +122,7 @@ export function embeddingLookup(
     maxNorm: checkMaxNorm(given.maxNorm),
     validate: checkValidate(given.validate),
   };
-  const batch = parseIds(ids, given.weights, undefined, given.validate === true ? true : undefined);
+  const batch = parseIds(ids as IdsInput, given.weights, undefined, given.validate === true ? true : undefined);
   if (batch.weights !== null && !isWeighing(combiner)) {
     throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, combiner);
   }

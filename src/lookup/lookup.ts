@@ -9,7 +9,7 @@ import type { BagTensors } from '../backends/bag_tensors.js';
 import { currentBackend, storeInUse } from '../backends/registry.js';
 import { outOfRangeError } from '../ids/id_out_of_range.js';
 import { perProcess } from '../base/per_process.js';
-import { type Table, tableOf, variableText } from '../backends/table.js';
+import { type Table, type TableKeys, tableOf, variableText } from '../backends/table.js';
 
 /** One backward pass through one lookup: what an update kernel needs. All tensors are kept and owned by the queue. */
 export interface QueuedGradient extends LookupGradient {
@@ -30,6 +30,8 @@ export interface LookupScope {
   takeTouched(table: Table): readonly tf.Tensor1D[] | null;
   /** Whether gradients are taken for the optimizer itself now, and not by other code within its pass. */
   readonly isDifferentiating: boolean;
+  /** Called where a lookup finds rows by keys: their step begins, if it has not, and ends as that of the optimizer does. */
+  open(keys: TableKeys): void;
   /** Called in the backward pass. */
   push(entry: QueuedGradient): void;
 }

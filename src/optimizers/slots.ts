@@ -1,6 +1,6 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
-import { withRowsOf } from '../backends/stores/table_rows.js';
+import { widthOf, withRowsOf, writeRowsAt } from '../backends/stores/table_rows.js';
 import { makeSlot } from '../backends/stores/slots.js';
 import {
   type Grown,
@@ -141,6 +141,14 @@ export class SlotStore implements SlotHolder {
   withRows(table: Table, more: number): Grown[] {
     const { slots = [], starts = [] } = this.#slots.get(table) ?? {};
     return slots.map((variable, i) => ({ variable, values: withRowsOf(variable, more, starts[i]!) }));
+  }
+
+  restart(table: Table, rows: Int32Array): void {
+    const { slots = [], starts = [] } = this.#slots.get(table) ?? {};
+    slots.forEach((slot, i) => {
+      const width = widthOf(slot.shape);
+      writeRowsAt(slot, rows, new Float32Array(rows.length * width).fill(starts[i]!));
+    });
   }
 
   /** Frees the slots of tables that are gone without a layer that said so. */

@@ -142,6 +142,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       const { value, queue, gradients } = this.#differentiate(f, varList);
       try {
         this.#step(gradients);
+        queue.end(true);
       } finally {
         queue.dispose();
       }
@@ -171,6 +172,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
         const grads: GradientMap = {};
         for (const [table, gradient] of gradients.tables) grads[table.variable.name] = slicesOf(table, gradient);
         for (const { name, tensor } of gradients.dense) grads[name] = tensor;
+        queue.end(true);
         return { value, grads };
       } finally {
         queue.dispose();

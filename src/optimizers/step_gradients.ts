@@ -1,7 +1,7 @@
 /** The gradients of one step: those of tables, which are stepped by rows, and all others. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import { isAnonymous, numbersShape, type Table, tableOf, variableText } from '../backends/table.js';
+import { isAnonymous, numbersShape, type Table, type TableKeys, tableOf, variableText } from '../backends/table.js';
 import { type LookupScope, type QueuedGradient, rowGradients, withPublicErrors, present } from '../lookup/lookup.js';
 import { TRAINED_STORAGES } from '../codecs/codecs.js';
 import type { NamedTensor } from '../base/types.js';
@@ -18,6 +18,7 @@ export class GradientQueue implements LookupScope {
   readonly #entries: QueuedGradient[] = [];
   readonly #touched = new Map<Table, tf.Tensor1D[]>();
   readonly #taken = new Set<Table>();
+  readonly #open = new Set<TableKeys>();
   readonly #managed: ReadonlySet<tf.Variable> | null;
   readonly #depth = tf.engine().state.gradientDepth;
 
@@ -51,6 +52,21 @@ export class GradientQueue implements LookupScope {
     return tf.engine().state.gradientDepth === this.#depth;
   }
 
+  open(keys: TableKeys): void {
+    if (this.#open.has(keys)) return;
+    this.#open.add(keys);
+    keys.begin();
+  }
+
+  /** Ends the step of the tables with keys, in which all went well or not. */
+  end(isDone: boolean): void {
+    for (const keys of this.#open) {
+      if (isDone) keys.commit();
+      else keys.undo();
+    }
+    this.#open.clear();
+  }
+
   push(entry: QueuedGradient): void {
     // A pass within a pass meets lookups of the outer one, of tables that it need not manage.
     if (this.manages(entry.table)) this.#entries.push(entry);
@@ -76,6 +92,7 @@ export class GradientQueue implements LookupScope {
 
   dispose(): void {
     this.close();
+    this.end(false);
     this.#entries.forEach(disposeEntry);
     this.#entries.length = 0;
   }

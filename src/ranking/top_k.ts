@@ -9,6 +9,8 @@ import { readOptions } from '../base/options.js';
 import { strayPosition } from '../ids/id_out_of_range.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkMatrix } from '../lookup/arguments.js';
+import { isOpenTable, type OpenTable } from '../tables/keys/open_table.js';
+import { openTopK, type KeyedTopK, type KeyedTopKOptions } from './open_top_k.js';
 import { readRankedTable, visitRows, type RankedTable } from './ranked_table.js';
 
 export interface RerankArgs {
@@ -45,8 +47,11 @@ export interface TopK {
  * On `cpu` and `wasm` tables are read where they lie. Backends with a memory of their own hand them over in blocks of 4
  * MB. Nothing is on the tape.
  *
+ * Of an open table (`emb.openTable`) the keys that have rows are searched: `{values, keys}`, and what `exclude` and `only` list
+ * are keys, in rows, too. Strings need a table with `keepTexts`.
+ *
  * @param queries - float32 [queries, dim].
- * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight.
+ * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight; or an open table.
  * @param k - How many rows, at least 1; more than there are gives places without a row. At most 2^30 places in all.
  * @param options - What is left out, what alone counts, and the rows to rank by in the end.
  * @returns `{values, indices}`, both [queries, k], float32 and int32; the caller disposes them.
@@ -56,19 +61,42 @@ export interface TopK {
  * @example
  * const { values, indices } = emb.topK(users, items, 20, { exclude: emb.RaggedTensor.fromRows([[3, 1], []]) });
  */
-export function topK(queries: tf.Tensor2D, table: RankedTable, k: number, options: TopKOptions = {}): TopK {
+export function topK(queries: tf.Tensor2D, table: OpenTable, k: number, options?: KeyedTopKOptions): KeyedTopK;
+export function topK(queries: tf.Tensor2D, table: RankedTable, k: number, options?: TopKOptions): TopK;
+export function topK(
+  queries: tf.Tensor2D,
+  table: RankedTable,
+  k: number,
+  options: TopKOptions | KeyedTopKOptions = {},
+): TopK | KeyedTopK {
+  return isOpenTable(table)
+    ? topKeys(queries, table, k, options as KeyedTopKOptions)
+    : topRows(queries, table, k, options as TopKOptions);
+}
+
+/** Places of a result: 4 GiB of products, and as much of ids. */
+const MOST_PLACES = 2 ** 30;
+
+function readQueries(queries: tf.Tensor2D, dim: number, k: number): { count: number; places: number } {
+  const places = readCount(k, 'k', 1);
+  const count = checkMatrix(queries, (queries as tf.Tensor | undefined)?.shape?.[0] ?? 0, dim, 'queries').shape[0];
+  if (count * places <= MOST_PLACES) return { count, places };
+  const most = `at most ${Math.floor(MOST_PLACES / count)} for ${count} queries, as all fit in 4 GiB`;
+  throw new ValueError('k', most, k);
+}
+
+function topKeys(queries: tf.Tensor2D, table: OpenTable, k: number, options: KeyedTopKOptions): KeyedTopK {
+  const given = readOptions<KeyedTopKOptions>(options, ['exclude', 'only']);
+  readRankedTable(table);
+  const { count, places } = readQueries(queries, table.outputDim, k);
+  return openTopK(queries.dataSync() as Float32Array, count, table, places, given);
+}
+
+function topRows(queries: tf.Tensor2D, table: RankedTable, k: number, options: TopKOptions): TopK {
   const { exclude, only, rerank } = readOptions<TopKOptions>(options, ['exclude', 'only', 'rerank']);
   const scanned = readRankedTable(table);
   const { rows, dim } = scanned;
-  const places = readCount(k, 'k', 1);
-  const count = checkMatrix(queries, (queries as tf.Tensor | undefined)?.shape?.[0] ?? 0, dim, 'queries').shape[0];
-  if (count * places > MOST_PLACES) {
-    throw new ValueError(
-      'k',
-      `at most ${Math.floor(MOST_PLACES / count)} for ${count} queries, as all fit in 4 GiB`,
-      k,
-    );
-  }
+  const { count, places } = readQueries(queries, dim, k);
   const lists = {
     exclude: idLists(exclude, 'exclude', count, rows),
     only: idLists(only, 'only', count, rows),
@@ -88,9 +116,6 @@ export function topK(queries: tf.Tensor2D, table: RankedTable, k: number, option
     indices: tf.tensor2d(all.indices, [count, places], 'int32'),
   };
 }
-
-/** Places of a result: 4 GiB of products, and as much of ids. */
-const MOST_PLACES = 2 ** 30;
 
 /** The lists with `places` places each, the further ones without a row. */
 function withPlaces(found: Found, count: number, places: number): Found {

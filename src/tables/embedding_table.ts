@@ -389,6 +389,7 @@ export class EmbeddingTable {
     table.setForm(this.form);
     acceptFloats(weight, this.form, this.name);
     this.#settleWrites(weight);
+    this.created(table);
     table.settings = {
       name: weight.originalName,
       optimizer: this.optimizer,
@@ -397,6 +398,13 @@ export class EmbeddingTable {
       roundingSeed: roundingSeed(this.seed ?? holder.seed ?? 0),
     };
   }
+
+  /**
+   * Called when the weight was made, for tables of other kinds.
+   *
+   * @param _table - The table of the weight.
+   */
+  protected created(_table: Table): void {}
 
   /** Under which the weight is saved: a table's own name where layers share it, which come and go. */
   #savedName({ originalName }: tf.LayerVariable, { name, weightName }: TableHolder): string {

@@ -25,7 +25,7 @@ function inBlocks(size: TableSize, make: (block: Float32Array, firstRow: number,
   };
 }
 
-function filledRows(size: TableSize, fill: Fill): FillRows {
+export function filledRows(size: TableSize, fill: Fill): FillRows {
   const { columns } = size;
   // Zeros that are not written cost no memory: a table that is loaded begins so.
   if (fill.kind === 'constant' && Object.is(fill.value, 0)) return () => {};
@@ -115,7 +115,8 @@ function stockRows(initializer: Initializer, table: TableToFill): FillRows | nul
   return draw === null ? null : inBlocks(table, draw);
 }
 
-function initializerOfRows({ rows, columns }: TableSize, fillRows: FillRows): RowsInitializer {
+/** An initializer that hands over its rows. */
+export function initializerOfRows({ rows, columns }: TableSize, fillRows: FillRows): RowsInitializer {
   return Object.assign(
     initializerOf(() => writtenTable([rows, columns], fillRows)),
     { fillRows },

@@ -21,6 +21,14 @@ export interface TableHolder {
    */
   createWeight(initializer: Initializer): tf.LayerVariable;
   /**
+   * Creates a weight of whole numbers that is never trained, beside the table.
+   *
+   * @param name - Of the weight.
+   * @param shape - Of the weight, which begins with zeros.
+   * @returns The weight.
+   */
+  createState?(name: string, shape: number[]): tf.LayerVariable;
+  /**
    * Puts the table where the holder wants it, in place of what the backend does by itself.
    *
    * @param table - The weight.

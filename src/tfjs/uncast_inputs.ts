@@ -8,7 +8,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { asOwn } from './engine/own_functions.js';
 import { asOwnRun } from './engine/own_runs.js';
-import { isStandIn } from './ragged_stand_in.js';
+import { isStandIn } from './stand_ins.js';
 import { MODELS, override } from './models/own_models.js';
 import { isModelInput } from './symbolic_ids.js';
 import { checkWhole, isWhole } from '../base/live_tensor.js';

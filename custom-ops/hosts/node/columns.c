@@ -158,6 +158,22 @@ napi_value hash_texts(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* fingerprintTexts(bytes, offsets, words) */
+napi_value fingerprint_texts(napi_env env, napi_callback_info info) {
+  call c;
+  array read[2];
+  begin(&c, env, info);
+  const te_texts texts = read_texts(&c, 0, "bytes", "offsets", 0, read);
+  const array words = written(&c, 2, "words", 2 * texts.count);
+  if (!c.failed) {
+    must_differ(&c, words, read[0], "words");
+    must_differ(&c, words, read[1], "words");
+  }
+  if (!c.failed) te_fingerprint_texts(&texts, (uint32_t*)words.data);
+  finish(&c);
+  return NULL;
+}
+
 /* hashNumbers(numbers, of, key | null, buckets) */
 napi_value hash_numbers(napi_env env, napi_callback_info info) {
   call c;

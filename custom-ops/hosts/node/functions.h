@@ -32,6 +32,11 @@ napi_value find_numbers(napi_env env, napi_callback_info info);
 napi_value hash_texts(napi_env env, napi_callback_info info);
 napi_value hash_numbers(napi_env env, napi_callback_info info);
 napi_value split_texts(napi_env env, napi_callback_info info);
+napi_value fingerprint_texts(napi_env env, napi_callback_info info);
+
+/* keys.c */
+napi_value find_keys(napi_env env, napi_callback_info info);
+napi_value touch_keys(napi_env env, napi_callback_info info);
 
 /* files.c */
 napi_value exchange_folders(napi_env env, napi_callback_info info);

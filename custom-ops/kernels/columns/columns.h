@@ -37,6 +37,9 @@ int64_t te_find_numbers(const int64_t* slots, int64_t capacity, const int64_t* q
 void te_hash_texts(const te_texts* texts, int64_t of, const uint64_t* key, int32_t* buckets);
 void te_hash_numbers(const int64_t* numbers, int64_t count, int64_t of, const uint64_t* key, int32_t* buckets);
 
+/* words [count, 2]: FarmHash64 of each text, low word first. */
+void te_fingerprint_texts(const te_texts* texts, uint32_t* words);
+
 /* Offsets of texts that each end in `separator`; returns how many there are, at most `most`. */
 int64_t te_split_texts(const uint8_t* bytes, int64_t size, uint8_t separator, int32_t* offsets, int64_t most);
 

@@ -158,6 +158,15 @@ void te_hash_texts(const te_texts* texts, int64_t of, const uint64_t* key, int32
   }
 }
 
+void te_fingerprint_texts(const te_texts* texts, uint32_t* words) {
+  for (int64_t i = 0; i < texts->count; i++) {
+    const int64_t start = texts->offsets[i];
+    const uint64_t hash = farm_hash(texts->bytes + start, (uint64_t)((int64_t)texts->offsets[i + 1] - texts->gap - start));
+    words[2 * i] = (uint32_t)hash;
+    words[2 * i + 1] = (uint32_t)(hash >> 32);
+  }
+}
+
 /* Writes the decimal text at the end of 20 bytes; returns where it begins. */
 static int32_t decimal(int64_t number, uint8_t text[20]) {
   uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;

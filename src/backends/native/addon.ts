@@ -1,12 +1,12 @@
 /** The addon as JavaScript sees it, and where it lies. Imported by the Node entry only. */
-import type { ColumnKernels } from '../../base/platform.js';
+import type { ColumnKernels, KeyKernels } from '../../base/platform.js';
 import type { Words } from '../../codecs/codec.js';
 import type { SlotArguments } from '../../rules/rules.js';
 import { createRequire } from 'node:module';
 import { builtAddonPath, packageRoot } from './addons_here.js';
 
 /** Functions of custom-ops/hosts/node/functions.h. Enums are numbers, in the order of the arrays in types.ts. */
-export interface Addon extends ColumnKernels {
+export interface Addon extends ColumnKernels, KeyKernels {
   embeddingBag(...args: LookupArguments): void;
   /** The same for many tables. */
   embeddingBags(calls: readonly LookupArguments[]): void;

@@ -65,6 +65,28 @@ export async function rowsRead(
   }
 }
 
+/** Writes rows of a variable of floats by their numbers, each at most once; its snapshots stay as they are. */
+export function writeRowsAt(variable: tf.Variable, rows: Int32Array, values: Float32Array): void {
+  if (rows.length === 0) return;
+  const write = storeInUse().rewrite(variable);
+  if (write === null) return writeWhole(variable, rows, values);
+  const width = widthOf(variable.shape);
+  for (let first = 0, end = 1; end <= rows.length; end++) {
+    // Rows one after the other are written at once.
+    if (end < rows.length && rows[end] === rows[end - 1]! + 1) continue;
+    write(rows[first]!, values.subarray(first * width, end * width));
+    first = end;
+  }
+}
+
+function writeWhole(variable: tf.Variable, rows: Int32Array, values: Float32Array): void {
+  tf.tidy(() => {
+    const places = tf.tensor2d(rows, [rows.length, 1], 'int32');
+    const updates = tf.tensor(values, [rows.length, ...variable.shape.slice(1)]);
+    variable.assign(tf.tensorScatterUpdate(variable, places, updates));
+  });
+}
+
 /** The rows of a tensor of floats and, after them, `more` rows that `fill` writes, the first as row 0. */
 export function withRows<T extends tf.Tensor>(tensor: T, more: number, fill: (write: WriteRows) => void): T {
   const [rows, ...row] = tensor.shape as [number, ...number[]];

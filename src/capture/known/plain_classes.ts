@@ -17,6 +17,7 @@ import { Operation } from '../../layers/operations/operation.js';
 import { Normalization } from '../../layers/preprocessing/normalization.js';
 import { GRU, GRUCell } from '../../layers/recurrent/gru.js';
 import { EmbeddingTable } from '../../tables/embedding_table.js';
+import { OpenTable } from '../../tables/keys/open_table.js';
 import { SPARSE_OPTIMIZERS } from '../../optimizers/train.js';
 import { takeClasses, takeNamed, type Class } from './known_classes.js';
 import { isStock } from './stock.js';
@@ -43,7 +44,16 @@ const LAYERS: ReadonlySet<unknown> = new Set([
 ]);
 /** What layers are made of. */
 const PARTS: ReadonlySet<unknown> = new Set([
-  ...[KerasHardSigmoid, EmbeddingTable, tf.LayerVariable, tf.Variable, tf.Tensor, tf.SymbolicTensor, tf.InputSpec],
+  ...[
+    KerasHardSigmoid,
+    EmbeddingTable,
+    OpenTable,
+    tf.LayerVariable,
+    tf.Variable,
+    tf.Tensor,
+    tf.SymbolicTensor,
+    tf.InputSpec,
+  ],
 ]);
 
 /** Snapshots all these classes; to be called before user code can replace their methods. */

@@ -6,6 +6,7 @@ import { types } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
 import { EmbeddingTable } from '../../tables/embedding_table.js';
+import { OpenTable } from '../../tables/keys/open_table.js';
 import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { isOwn } from '../../tfjs/engine/own_functions.js';
 import { regularizersOf } from '../../tfjs/layers/penalties.js';
@@ -65,6 +66,8 @@ const OF_WEIGHTS: ReadonlySet<string> = new Set([
   ...['trainable_', 'trainable', 'id', 'name', 'originalName', 'dtype', 'shape'],
 ]);
 const OF_OPTIMIZERS: ReadonlySet<string> = new Set(['iterations_']);
+/** A listener of the user's, which is called between steps. */
+const OF_OPEN_TABLES: ReadonlySet<string> = new Set(['onEvict']);
 const OF_TABLES: ReadonlySet<string> = new Set(['config']);
 const OF_SYMBOLS = ['sourceLayer', 'inputs', 'name', 'dtype', 'id'] as const;
 /** Factors of the regularizer of a table that is stepped: they are taken anew each time. */
@@ -184,6 +187,7 @@ export class Reach {
   #asideOfKind(value: object): ReadonlySet<string>[] {
     if (value instanceof tf.LayerVariable) return [OF_WEIGHTS];
     if (value instanceof SparseOptimizer) return [OF_OPTIMIZERS];
+    if (value instanceof OpenTable) return [OF_OPEN_TABLES];
     if (!(value instanceof tf.layers.Layer)) return [];
     return this.isTrained ? [IGNORED_FIELDS] : [IGNORED_FIELDS, OF_TRAINING];
   }

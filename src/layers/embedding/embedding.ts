@@ -7,8 +7,9 @@ import type { Combiner } from '../../base/types.js';
 import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import type { Kwargs } from '../layer_calls.js';
 import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
-import { raggedRowsOf } from '../../tfjs/ragged_stand_in.js';
+import { raggedRowsOf } from '../../tfjs/stand_ins.js';
 import { maskOfRows } from './feature_lookup.js';
+import { OpenTable } from '../../tables/keys/open_table.js';
 import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';
 
 export type EmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLayerArgs<C>;
@@ -78,6 +79,7 @@ export class Embedding<C extends Combiner | null = Combiner | null> extends Tabl
   override computeMask(inputs: tf.Tensor | tf.Tensor[], _mask?: tf.Tensor | tf.Tensor[]): tf.Tensor | tf.Tensor[] {
     const { ids } = readEmbeddingInputs(inputs);
     const none = null as unknown as tf.Tensor;
+    if (this.table instanceof OpenTable) return this.maskOfOpen(this.table, ids, this.maskZero) ?? none;
     const rows = raggedRowsOf(ids);
     // Rows without a combiner come side by side, whatever stands for nothing.
     if (rows !== null) return this.combiner === null ? maskOfRows(rows, this.maskZero) : none;

@@ -10,7 +10,7 @@ import { addIdDetails, strayIdOf, strayPosition } from '../../ids/id_out_of_rang
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
 import { placeOf } from '../../ids/id_place.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
-import { raggedRowsOf, type RaggedRows } from '../../tfjs/ragged_stand_in.js';
+import { raggedRowsOf, type RaggedRows } from '../../tfjs/stand_ins.js';
 import { placeSplits, sharedUniformSplits } from '../../ids/row_splits.js';
 import { checkDense, checkWeighted, type Feature, type FeaturePaths } from './layer_inputs.js';
 import { fedPlace } from '../../tfjs/uncast_inputs.js';
@@ -199,7 +199,8 @@ interface FeatureLookup {
 
 /** Padding ids; null: none. `isPadded`: negative ones were seen. */
 function idMaskOf(feature: Feature, isDense: boolean, isPadded: boolean): IdMask | null {
-  const { kind, combiner, maskZero } = feature;
+  const { kind, combiner, maskZero, keysPad } = feature;
+  if (keysPad !== undefined) return keysPad ? { zero: false, negative: true } : null;
   const zero = maskZero && combiner !== null && kind !== 'reduce';
   const negative = isDense && (isPadded || zero || !refusesPadding(feature));
   return zero || negative ? { zero, negative } : null;

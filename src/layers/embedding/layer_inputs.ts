@@ -17,6 +17,8 @@ export interface Feature {
   readonly maxNorm: number | null;
   readonly outOfRange: OutOfRange;
   readonly inputLength: number | SymbolicShape | null;
+  /** Ids are row numbers that keys have; whether negative ones, which stand for nothing, may be among them. */
+  readonly keysPad?: boolean;
 }
 
 /** What ids and weights of a feature are called in errors. */

@@ -8,9 +8,10 @@ import type { Combiner } from '../../base/types.js';
 import { checkWeightsShape, readRaggedInputs, type LayerInputs } from './layer_inputs.js';
 import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import { raggedRowsOf } from '../../tfjs/ragged_stand_in.js';
+import { raggedRowsOf } from '../../tfjs/stand_ins.js';
 import { maskOfRows } from './feature_lookup.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
+import { OpenTable } from '../../tables/keys/open_table.js';
 import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';
 
 export type RaggedEmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLayerArgs<C>;
@@ -122,6 +123,7 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
     const none = null as unknown as tf.Tensor;
     if (this.combiner !== null) return none;
     const { ids } = readRaggedInputs(inputs);
+    if (this.table instanceof OpenTable) return this.maskOfOpen(this.table, ids, true) ?? none;
     const rows = raggedRowsOf(ids);
     if (rows !== null) return maskOfRows(rows, this.maskZero);
     if (ids instanceof tf.Tensor) return tf.tidy(() => ids.greaterEqual(this.maskZero ? 1 : 0));

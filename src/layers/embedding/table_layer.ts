@@ -29,8 +29,11 @@ import {
 } from './layer_inputs.js';
 import { lookUpFeatures } from './feature_lookup.js';
 import { adopt } from '../../tfjs/models/own_models.js';
-import { isStandIn } from '../../tfjs/ragged_stand_in.js';
+import { isStandIn } from '../../tfjs/stand_ins.js';
 import { disableInputCast } from '../../tfjs/uncast_inputs.js';
+import { OpenTable } from '../../tables/keys/open_table.js';
+import { OPEN_TABLE_FIELDS, type OpenTableArgs } from '../../tables/keys/open_table_args.js';
+import { keyedLookUp, markKeyInput, maskOfKeys } from './key_lookup.js';
 import { zerosOf } from '../../tables/initial_values.js';
 import type { Initializer } from '../../tables/initializers.js';
 import {
@@ -86,11 +89,20 @@ export interface TableLayerArgs<C extends Combiner | null = Combiner | null> ext
 export interface SharedTableLayerArgs<C extends Combiner | null = Combiner | null>
   extends LookupArgs<C>, SharedTableArgs {}
 
-/** Either `inputDim` and `outputDim`, or `table`. */
-export type AnyTableLayerArgs<C extends Combiner | null = Combiner | null> =
-  TableLayerArgs<C> | SharedTableLayerArgs<C>;
+/** Arguments of a layer with an open table of its own, which is named as the layer is. */
+export interface OpenTableLayerArgs<C extends Combiner | null = Combiner | null>
+  extends LookupArgs<C>, Omit<OpenTableArgs, 'name' | 'trainable'> {
+  table?: null | undefined;
+}
 
-const LAYER_FIELDS: readonly (keyof TableLayerArgs)[] = [
+/** Either `inputDim` and `outputDim`, or `capacity` and `outputDim`, or `table`. */
+export type AnyTableLayerArgs<C extends Combiner | null = Combiner | null> =
+  TableLayerArgs<C> | SharedTableLayerArgs<C> | OpenTableLayerArgs<C>;
+
+/** Arguments of a layer in any of these forms. */
+type GivenArgs = Omit<TableLayerArgs, 'table'> & Partial<OpenTableArgs> & { table?: EmbeddingTable | null | undefined };
+
+const LAYER_FIELDS: readonly (keyof GivenArgs)[] = [
   ...TABLE_ARGUMENTS,
   'table',
   'combiner',
@@ -99,6 +111,7 @@ const LAYER_FIELDS: readonly (keyof TableLayerArgs)[] = [
   'maxNorm',
   'outOfRange',
   'activityRegularizer',
+  ...OPEN_TABLE_FIELDS,
   ...LAYER_OPTIONS,
 ];
 
@@ -112,44 +125,59 @@ export function refuseBesideTable(args: object, fields: readonly string[]): void
   }
 }
 
-function readTable(args: AnyTableLayerArgs, name: string): EmbeddingTable {
+/** The fields of an open table; an error for those that only such a one has, where there is no `capacity`. */
+function openTableOf(args: GivenArgs, name: string): OpenTable | null {
+  const given = OPEN_TABLE_FIELDS.filter((field) => (args[field] ?? null) !== null);
+  if (given.length === 0) return null;
+  if ((args.capacity ?? null) === null) {
+    throw new ArgumentTypeError('capacity', `a number of rows, beside \`${given[0]}\``, args.capacity);
+  }
+  if ((args.inputDim ?? null) !== null) throw new ValueError('inputDim', 'nothing beside `capacity`', args.inputDim);
+  if ((args.weights ?? null) !== null)
+    throw new ValueError('weights', 'nothing beside `capacity`', described('weights'));
+  const { trainable: _ofLayer, ...own } = args;
+  return new OpenTable(own, name);
+}
+
+function readTable(args: GivenArgs, name: string): EmbeddingTable {
   const { table } = args;
   if (table === undefined || table === null) {
     const { trainable: _ofLayer, ...own } = args;
-    return new EmbeddingTable(own as TableArgs, false, name);
+    return openTableOf(args, name) ?? new EmbeddingTable(own as TableArgs, false, name);
   }
-  if (!isTable(table)) throw new ArgumentTypeError('table', 'a table made by emb.embeddingTable', table);
+  if (!isTable(table))
+    throw new ArgumentTypeError('table', 'a table made by emb.embeddingTable or emb.openTable', table);
   for (const field of ['inputDim', 'outputDim'] as const) {
     const given = args[field];
     if (given !== undefined && given !== table[field]) {
       throw new ValueError(field, `${table[field]}, as in table ${table.name}, or nothing`, given);
     }
   }
-  refuseBesideTable(args, TABLE_SETTINGS);
+  refuseBesideTable(args, [...TABLE_SETTINGS, ...OPEN_TABLE_FIELDS]);
   return table;
 }
 
 /** Arguments as the base class of tfjs takes them; ids are int32, so a model that begins here asks for int32. */
-function baseArgs(
-  args: AnyTableLayerArgs,
-  name: string,
-  inputLength: number | SymbolicShape | null,
-  leastAxes: 0 | 1,
-): object {
+function baseArgs(args: GivenArgs, name: string, inputLength: number | SymbolicShape | null, leastAxes: 0 | 1): object {
   const trainable = checkBoolean(args.trainable, 'trainable', true);
   return { name, trainable, batchInputShape: readInputShape(args, inputLength, leastAxes), dtype: 'int32' };
 }
 
-function readLayerArgs(args: unknown, prefix: string): { args: AnyTableLayerArgs; name: string } {
-  const checked = readOptions<TableLayerArgs>(args, LAYER_FIELDS, 'args');
+function readLayerArgs(args: unknown, prefix: string): { args: GivenArgs; name: string } {
+  const checked = readOptions<GivenArgs>(args, LAYER_FIELDS, 'args');
   checkDtype(checked.dtype, 'dtype');
   checkDtype(checked.inputDType, 'inputDType');
   refuseActivityRegularizer(checked.activityRegularizer);
-  return { args: checked as AnyTableLayerArgs, name: checkName(checked.name) ?? nextName(prefix) };
+  return { args: checked as GivenArgs, name: checkName(checked.name) ?? nextName(prefix) };
 }
 
 /** What ids and weights are called in errors. */
 const PATHS = { ids: 'ids', weights: 'weights' };
+
+/** The list of weights that are never trained, which tfjs keeps to itself. */
+function withState(layer: object): { readonly _nonTrainableWeights: tf.LayerVariable[] } {
+  return layer as { _nonTrainableWeights: tf.LayerVariable[] };
+}
 
 export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   extends LayerOfTables
@@ -179,6 +207,22 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     this.maxNorm = checkMaxNorm(args.maxNorm) || null;
     this.outOfRange = checkOutOfRange(args.outOfRange);
     this.table = readTable(args, name);
+    if (this.table instanceof OpenTable) this.#checkOpen(this.table);
+  }
+
+  /** The rows that unknown keys share are added, which no maximum and no norm of a row allows. */
+  #checkOpen({ lookups }: OpenTable): void {
+    if (this.outOfRange !== 'error') {
+      throw new ValueError(
+        'outOfRange',
+        'nothing: `unknown` of the table says what keys without a row give',
+        this.outOfRange,
+      );
+    }
+    if (lookups === 1) return;
+    const expected = 'where unknown keys are the sum of several rows';
+    if (this.combiner === 'max') throw new ValueError('combiner', `not 'max' ${expected}`, this.combiner);
+    if (this.maxNorm !== null) throw new ValueError('maxNorm', `null ${expected}`, this.maxNorm);
   }
 
   get inputDim(): number {
@@ -199,11 +243,20 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     );
   }
 
+  /** For an open table, beside `createWeight`. */
+  createState(name: string, shape: number[]): tf.LayerVariable {
+    const weight = this.addWeight(name, shape, 'int32', tf.initializers.zeros(), undefined, false);
+    // `build` lists it, as for the layers that share it.
+    withState(this)._nonTrainableWeights.splice(withState(this)._nonTrainableWeights.indexOf(weight), 1);
+    return weight;
+  }
+
   override build(_inputShape: SymbolicShape | SymbolicShape[]): void {
     if (this.embeddings !== null) return;
     const weight = this.table.attach(this);
     this.embeddings = weight;
     if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
+    if (this.table instanceof OpenTable) withState(this)._nonTrainableWeights.push(this.table.stateWeight!);
     const { regularizer } = this.table;
     if (regularizer !== null && this.table.rowCodec.training !== null) {
       this.addLoss(asPenalty(() => touchedRowsPenalty(tableOf(weight.read()), regularizer), regularizer) as never);
@@ -240,6 +293,12 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
 
   override calculateLosses(): tf.Scalar[] {
     return notYetPenalized([this.table]).length === 0 ? [] : super.calculateLosses();
+  }
+
+  override getWeights(): tf.Tensor[] {
+    if (!(this.table instanceof OpenTable)) return super.getWeights();
+    const received = described(`layer ${this.name} on open table ${this.table.name}`);
+    throw new RuntimeError('getWeights', 'a table whose rows stay; use `table.export()`', received);
   }
 
   /** Sets the table from [tensor], or from nested or typed arrays; one of packed rows from their words too. */
@@ -321,6 +380,12 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     return inputs.length > 0 && inputs.every((item) => item instanceof tf.Tensor);
   }
 
+  /** Where keys are none that stand for nothing, of rows that stay apart; null: no mask. `masks`: dense rows have one. */
+  protected maskOfOpen(table: OpenTable, ids: unknown, masks: boolean): tf.Tensor | null {
+    if (this.combiner !== null) return null;
+    return maskOfKeys({ table, skipZero: this.maskZero }, ids, masks);
+  }
+
   /** Checks at the start of a training pass that runs under a stock optimizer. */
   protected checkTraining(kwargs: Record<string, unknown> | undefined): void {
     checkTableTraining(this.table, this.name, kwargs);
@@ -352,16 +417,35 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
 
   /** The lookup of a call. `spreads`: ragged rows without a combiner come as a tensor. */
   protected lookUp(inputs: unknown, kwargs: Kwargs, spreads = false): tf.Tensor | RaggedTensor {
-    const { ids, weights: given } = this.readInputs(inputs);
+    const { table } = this;
+    const { ids, weights } = this.readInputs(inputs);
+    const call = (): void => {
+      this.invokeCallHook(inputs as tf.Tensor, kwargs as never);
+      this.checkTraining(kwargs);
+    };
+    if (!(table instanceof OpenTable)) return this.#lookUpRows({ ids, weights }, spreads, this.feature, call);
+    const use = { table, skipZero: this.maskZero };
+    const feature: Feature = {
+      ...this.feature,
+      outOfRange: 'zero',
+      maskZero: false,
+      keysPad: table.pads || this.maskZero,
+    };
+    return keyedLookUp(use, ids, (rows) => this.#lookUpRows({ ids: rows, weights }, spreads, feature, call));
+  }
+
+  #lookUpRows(
+    { ids, weights: given }: LayerInputs,
+    spreads: boolean,
+    feature: Feature,
+    call: () => void,
+  ): tf.Tensor | RaggedTensor {
     const isDense = ids instanceof tf.Tensor && !isStandIn(ids);
     const weights = isDense ? checkWeights(given, ids.shape) : given;
     const paths = { ids: [PATHS.ids], weights: [PATHS.weights] };
     const names = [this.table.isShared ? `table ${this.table.name}` : null];
     const asked = { owner: this, ids: [ids], weights: [weights], paths, names, spreads };
-    const [result] = lookUpFeatures([this.feature], [this.variable], asked, () => {
-      this.invokeCallHook(inputs as tf.Tensor, kwargs as never);
-      this.checkTraining(kwargs);
-    });
+    const [result] = lookUpFeatures([feature], [this.variable], asked, call);
     return result!;
   }
 
@@ -369,7 +453,9 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     for (const input of inputs) {
       if (!isSymbolic(input)) throw new ArgumentTypeError('inputs', 'symbolic tensors only, or none', input);
     }
-    checkSymbolicIds(inputs[0] as tf.SymbolicTensor, this.inputDim, 'inputs');
+    const [ids] = inputs as [tf.SymbolicTensor];
+    if (this.table instanceof OpenTable) markKeyInput(ids, this.table);
+    else checkSymbolicIds(ids, this.inputDim, 'inputs');
   }
 
   override getConfig(): tf.serialization.ConfigDict {
@@ -404,9 +490,13 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     if (table === undefined || table === null) return new cls(args as tf.serialization.ConfigDict);
     const fields = checkObject(table, 'table');
     const name = checkName(fields['name'], 'table.name') ?? nextName('embedding_table');
-    const shared = tableOfLoad(name, () => new EmbeddingTable(fields as unknown as TableArgs, true, name));
+    const shared = tableOfLoad(name, () =>
+      'capacity' in fields
+        ? OpenTable.fromConfig(fields, name)
+        : new EmbeddingTable(fields as unknown as TableArgs, true, name),
+    );
     const own: Record<string, unknown> = { ...args, table: shared };
-    for (const field of TABLE_SETTINGS) delete own[field];
+    for (const field of [...TABLE_SETTINGS, ...OPEN_TABLE_FIELDS]) delete own[field];
     return new cls(own as tf.serialization.ConfigDict);
   }
 }

@@ -5,7 +5,7 @@ import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import { perProcess } from '../../base/per_process.js';
 import type { AnyTensors } from '../layer_calls.js';
 import { encode, type PlainMode } from '../../preprocessing/cells/output_mode.js';
-import { raggedRowsOf, standInLike } from '../../tfjs/ragged_stand_in.js';
+import { raggedRowsOf, standInLike } from '../../tfjs/stand_ins.js';
 
 /** The shape of the one input of a layer. Throws ValueError for several. */
 export function onlyShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {

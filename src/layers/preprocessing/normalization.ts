@@ -15,7 +15,7 @@ import {
   type MomentList,
   type Moments,
 } from '../../preprocessing/moments.js';
-import { raggedRowsOf, standInLike } from '../../tfjs/ragged_stand_in.js';
+import { raggedRowsOf, standInLike } from '../../tfjs/stand_ins.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { keepRagged, onlyShape, onlyTensor } from './encoded_ids.js';
 

@@ -41,7 +41,7 @@ export function textsOf({ bytes, offsets }: Utf8Column): string[] {
 }
 
 /** Whether no half of a surrogate pair stands alone: those have no UTF-8. */
-function isWellFormed(text: string): boolean {
+export function isWellFormed(text: string): boolean {
   const { isWellFormed: native } = String.prototype as { isWellFormed?: (this: string) => boolean };
   return native === undefined ? !/\p{Surrogate}/u.test(text) : native.call(text);
 }

@@ -1,6 +1,6 @@
 /** The loops of `fit` and `fitDataset`: rows in place of batches in the first; what they made is freed where they fail. */
 import * as tf from '@tensorflow/tfjs';
-import { isStandIn, takeRows } from '../ragged_stand_in.js';
+import { isStandIn, takeRows } from '../stand_ins.js';
 import { sumInJavaScript } from './epoch_means.js';
 import { lookAhead, looksAhead } from './look_ahead.js';
 import { RowOrder } from './row_order.js';

@@ -1,6 +1,6 @@
 /** How models of ours train, evaluate and predict: by steps that a subscriber may run, and the loop of `fit_loop`. */
 import * as tf from '@tensorflow/tfjs';
-import { isStandIn, takeRows } from '../ragged_stand_in.js';
+import { isStandIn, takeRows } from '../stand_ins.js';
 import { MODELS, addOnce, override } from '../models/own_models.js';
 import { addFedRows, checkFed, whileFeeding } from '../uncast_inputs.js';
 import { fitLoop } from './fit_loop.js';

@@ -8,7 +8,8 @@ import { longestRow } from '../../ids/row_splits.js';
 import type { RowPairInput } from '../../ids/row_pair.js';
 import { isSparse, type SparseInput } from '../../ids/sparse_values.js';
 import { toInt32 } from '../../ids/whole_ids.js';
-import { isStandIn, standInFor, takeRows } from '../ragged_stand_in.js';
+import { keyReaderOf } from '../key_inputs.js';
+import { isStandIn, standInFor, takeRows } from '../stand_ins.js';
 import { MODELS, override } from '../models/own_models.js';
 import { BATCHES } from './dataset_batches.js';
 import { datasetLoop } from './fit_loop.js';
@@ -176,12 +177,22 @@ function standInOf(value: RaggedValue, input: tf.SymbolicTensor, path: string): 
 function fed(model: tf.LayersModel, x: unknown, argument: string, named = false): Fed | null {
   if (x instanceof tf.Tensor) return null;
   const names = model.inputNames;
-  const all = valuesOf(x, names);
-  if (!all.some(isRagged) && !(named && isInputsByName(x, names))) return null;
-  const { values, paths } = inOrder(model, x, argument);
+  const readers = model.inputs.map(keyReaderOf);
+  const takesKeys = readers.some((read) => read !== null);
+  const given = takesKeys && names.length === 1 && !isOneOf(x, names) ? [x] : x;
+  const all = valuesOf(given, names);
+  if (!takesKeys && !all.some(isRagged) && !(named && isInputsByName(given, names))) return null;
+  const { values, paths } = inOrder(model, given, argument);
   const own: tf.Tensor[] = [];
   try {
     const feeds = values.map((value, i) => {
+      const read = readers[i]!;
+      if (read !== null) {
+        if (isStandIn(value)) return value;
+        const keys = read(value, model.inputs[i]!.shape.slice(1), paths[i]!);
+        own.push(keys);
+        return keys;
+      }
       if (value instanceof tf.Tensor) return value;
       if (!isRagged(value)) throw new ArgumentTypeError(paths[i]!, 'a tensor, a RaggedTensor or sparse ids', value);
       const made = standInOf(value, model.inputs[i]!, paths[i]!);
@@ -193,6 +204,13 @@ function fed(model: tf.LayersModel, x: unknown, argument: string, named = false)
     tf.dispose(own);
     throw error;
   }
+}
+
+/** Whether what a model of one input is given is a list of one, or an object of names, and not the input itself. */
+function isOneOf(x: unknown, names: readonly string[]): boolean {
+  if (!Array.isArray(x)) return isRecord(x) && Object.keys(x).some((key) => names.includes(key));
+  const [only] = x as [unknown];
+  return x.length === 1 && typeof only === 'object' && only !== null && !Array.isArray(only);
 }
 
 /** Runs a call with the inputs as tensors. */
@@ -310,7 +328,8 @@ class FedDataset implements Dataset {
       if (weight instanceof tf.Tensor) weighBatch(firstInput(model, found?.feeds ?? xs), weight);
       if (found === null) return element;
       // The loop disposes of what it is given; parts of pairs were given too.
-      for (const part of valuesOf(xs, model.inputNames)) if (isRagged(part)) tf.dispose(tensorsIn(part));
+      const fedTensors = new Set([found.feeds].flat());
+      for (const part of tensorsIn(xs)) if (!fedTensors.has(part)) part.dispose();
       this.#last = { ...value, xs: found.feeds };
       return { done: false, value: this.#last };
     };

@@ -6,7 +6,7 @@ import { isTypedArray } from '../../ids/values.js';
 import { parseIds, type IdsInput } from '../../ids/parse_ids.js';
 import { hostIds, kindOf, readFeatureIds } from './feature_ids.js';
 import { copyIds, type HostIds } from './host_ids.js';
-import { raggedRowsOf } from '../../tfjs/ragged_stand_in.js';
+import { raggedRowsOf } from '../../tfjs/stand_ins.js';
 
 /** A table, as far as ids are looked up in it. */
 export interface IdRange {

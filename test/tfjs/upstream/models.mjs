@@ -128,7 +128,7 @@ export default {
       (error) => /more than one/i.test(error.message),
     );
   },
-  ragged_stand_in: () => {
+  stand_ins: () => {
     const model = tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [null] })].slice(0, 0) });
     model.add(tf.layers.embedding({ inputDim: 4, outputDim: 2, inputShape: [null] }));
     return throwsIn(() => model.predict({ values: tf.ones([4]), rowSplits: tf.tensor1d([0, 1, 4], 'int32') }));

@@ -1,6 +1,6 @@
 /**
- * Ragged rows within a model. tfjs passes on tensors only, and wants one batch size on all inputs: so a tensor
- * [rows, longest] without data stands for the rows, and layers of this package look up what it stands for. Whatever else
+ * Ragged rows, and keys, within a model. tfjs passes on tensors only, and wants one batch size on all inputs: so a tensor
+ * [rows, longest] without data stands for them, and layers of this package look up what it stands for. Whatever else
  * reads it gets an error with the line to write.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -17,8 +17,20 @@ export interface RaggedRows {
   readonly length?: number | null;
 }
 
+/** Keys of tables that find their rows by them. */
+export interface KeyedRows {
+  /** Of the tensor that stands for them. */
+  readonly shape: readonly number[];
+  /** The keys of these rows, in their order. */
+  take(rows: Int32Array): KeyedRows;
+}
+
+function isRagged(rows: RaggedRows | KeyedRows): rows is RaggedRows {
+  return 'values' in rows;
+}
+
 interface StandIn {
-  readonly rows: RaggedRows;
+  readonly rows: RaggedRows | KeyedRows;
   /** What the input is called in errors. */
   readonly name: string;
   /** Whether the rows go with it. */
@@ -28,7 +40,11 @@ interface StandIn {
 const standIns = (): WeakMap<object, StandIn> => perProcess('ragged stand-ins', () => new WeakMap());
 
 function unreadable(dataId: object): ValueError {
-  const name = standIns().get(dataId)?.name ?? 'x';
+  const { name = 'x', rows } = standIns().get(dataId) ?? {};
+  if (rows !== undefined && !isRagged(rows)) {
+    const advice = 'Only layers on an open table read it: emb.layers.embedding({table: emb.openTable(...)}).';
+    return new ValueError(name, 'keys as a tensor', described('keys of an open table'), advice);
+  }
   const note =
     'A layer or op of the model reads this input as a tensor. Pad its rows with the value that means nothing there: ' +
     `${name}.toPadded({defaultValue: 0}).`;
@@ -50,7 +66,7 @@ class StandInBackend extends tf.KernelBackend {
   override disposeData(dataId: object): boolean {
     const known = standIns().get(dataId);
     standIns().delete(dataId);
-    if (known?.owns === true) tf.dispose([known.rows.values, known.rows.rowSplits]);
+    if (known?.owns === true && isRagged(known.rows)) tf.dispose([known.rows.values, known.rows.rowSplits]);
     return true;
   }
 }
@@ -61,36 +77,54 @@ const holder = (): StandInBackend => perProcess('holder of ragged stand-ins', ()
 export interface StandInOptions {
   readonly name: string;
   /** [rows, longest]; the second is a limit, and shown where shapes are. */
-  readonly shape: readonly [rows: number, longest: number];
+  readonly shape: readonly number[];
   /** Whether the rows are disposed of with it. */
   readonly owns: boolean;
 }
 
 /** A tensor that stands for these rows; belongs to the scope of the caller. */
-export function standInFor(rows: RaggedRows, { name, shape, owns }: StandInOptions): tf.Tensor2D {
+export function standInFor(rows: RaggedRows | KeyedRows, { name, shape, owns }: StandInOptions): tf.Tensor2D {
   const engine = tf.engine() as unknown as {
     makeTensorFromTensorInfo(info: tf.TensorInfo, backend: tf.KernelBackend): tf.Tensor2D;
   };
   const dataId = {};
-  if (owns) for (const tensor of [rows.values, rows.rowSplits]) tf.keep(tensor);
+  if (owns && isRagged(rows)) for (const tensor of [rows.values, rows.rowSplits]) tf.keep(tensor);
   standIns().set(dataId, { rows, name, owns });
-  return engine.makeTensorFromTensorInfo({ dataId, shape: [...shape], dtype: rows.values.dtype }, holder());
+  const dtype = isRagged(rows) ? rows.values.dtype : 'int32';
+  return engine.makeTensorFromTensorInfo({ dataId, shape: [...shape], dtype }, holder());
 }
 
 /** The rows that a tensor stands for; null: it is an ordinary one, or no tensor. */
 export function raggedRowsOf(value: unknown): RaggedRows | null {
+  const rows = rowsBehind(value);
+  return rows !== null && isRagged(rows) ? rows : null;
+}
+
+/** The keys that a tensor stands for; null: it is an ordinary one, or no tensor. */
+export function keyedRowsOf(value: unknown): KeyedRows | null {
+  const rows = rowsBehind(value);
+  return rows !== null && !isRagged(rows) ? rows : null;
+}
+
+function rowsBehind(value: unknown): RaggedRows | KeyedRows | null {
   return value instanceof tf.Tensor ? (standIns().get(value.dataId)?.rows ?? null) : null;
 }
 
 export function isStandIn(value: unknown): value is tf.Tensor2D {
-  return raggedRowsOf(value) !== null;
+  return rowsBehind(value) !== null;
+}
+
+/** A tensor that stands for other keys of the same input. Belongs to the scope of the caller. */
+export function keyedLike(like: tf.Tensor, rows: KeyedRows): tf.Tensor {
+  const { name } = standIns().get(like.dataId)!;
+  return standInFor(rows, { name, shape: rows.shape, owns: false });
 }
 
 /** A stand-in for other rows of the same input; `owns` as there. Belongs to the scope of the caller. */
 export function standInLike(like: tf.Tensor2D, rows: RaggedRows, owns: boolean): tf.Tensor2D {
-  const { name, rows: known } = standIns().get(like.dataId)!;
+  const { name } = standIns().get(like.dataId)!;
   return standInFor(
-    { ...rows, length: known.length ?? null },
+    { ...rows, length: raggedRowsOf(like)!.length ?? null },
     { name, shape: [rows.rowSplits.size - 1, like.shape[1]], owns },
   );
 }
@@ -109,6 +143,8 @@ function takeRaggedRows({ values, rowSplits }: RaggedRows, order: Int32Array): R
 export function takeRows<T extends tf.Tensor | null | undefined>(data: readonly T[], rows: tf.Tensor1D): T[] {
   return data.map((tensor) => {
     if (tensor === null || tensor === undefined) return tensor;
+    const keyed = keyedRowsOf(tensor);
+    if (keyed !== null) return keyedLike(tensor, keyed.take(rows.dataSync<'int32'>())) as unknown as T;
     const ragged = raggedRowsOf(tensor);
     if (ragged === null) return tf.gather(tensor, rows) as T;
     const taken = takeRaggedRows(ragged, rows.dataSync<'int32'>());

@@ -1,0 +1,95 @@
+/* The index of keys as functions of typed arrays. */
+#include "../../kernels/keys/keys.h"
+#include "functions.h"
+
+/* groups, entries, shards: three arguments, and the keys. */
+static te_key_index read_index(call* c, array* groups, array* entries) {
+  te_key_index index = {NULL, NULL, 0, 0, 0};
+  *groups = typed(c, 0, "groups", napi_int32_array);
+  *entries = typed(c, 1, "entries", napi_int32_array);
+  const int32_t shards = (int32_t)whole(c, 2, "shards", 1, 256);
+  if (c->failed) return index;
+  const size_t unit = (size_t)shards * TE_GROUP_WORDS;
+  if ((shards & (shards - 1)) != 0 || groups->length % unit != 0 || groups->length == 0) {
+    fail_range(c, "groups", "expected whole groups of %d words for %d shards, received %zu words", TE_GROUP_WORDS,
+               (int)shards, groups->length);
+  }
+  if (!c->failed && (entries->length % TE_ENTRY_WORDS != 0 || entries->length == 0)) {
+    fail_range(c, "entries", "expected entries of %d words, received %zu words", TE_ENTRY_WORDS, entries->length);
+  }
+  if (!c->failed && (groups->shared || entries->shared)) {
+    fail_range(c, "groups", "expected memory of its own, received shared memory");
+  }
+  if (!c->failed) must_differ(c, *groups, *entries, "groups");
+  if (c->failed) return index;
+  index.groups = (const int32_t*)groups->data;
+  index.entries = (int32_t*)entries->data;
+  index.capacity = (int64_t)(entries->length / TE_ENTRY_WORDS);
+  index.shard_groups = (int64_t)(groups->length / unit);
+  index.shards = shards;
+  return index;
+}
+
+static array written(call* c, int index, const char* name, size_t length) {
+  const array result = typed(c, index, name, napi_int32_array);
+  if (!c->failed && result.length != length) {
+    fail_range(c, name, "expected %zu numbers, received %zu", length, result.length);
+  }
+  return result;
+}
+
+static array read_keys(call* c) {
+  const array keys = typed(c, 3, "keys", napi_int32_array);
+  if (!c->failed && keys.length % 2 != 0) fail_range(c, "keys", "expected two words a key, received %zu", keys.length);
+  return keys;
+}
+
+/* findKeys(groups, entries, shards, keys, oldest, found) -> how many have no row */
+napi_value find_keys(napi_env env, napi_callback_info info) {
+  call c;
+  array groups, entries;
+  int64_t unknown = 0;
+  begin(&c, env, info);
+  const te_key_index index = read_index(&c, &groups, &entries);
+  const array keys = read_keys(&c);
+  const int32_t oldest = (int32_t)whole(&c, 4, "oldest", INT32_MIN, INT32_MAX);
+  const array found = c.failed ? (array){0} : written(&c, 5, "found", keys.length / 2);
+  if (!c.failed) {
+    const array others[] = {groups, entries, keys};
+    for (int i = 0; i < 3; i++) must_differ(&c, found, others[i], "found");
+  }
+  if (!c.failed) {
+    unknown = te_find_keys(&index, (const int32_t*)keys.data, (int64_t)found.length, oldest, (int32_t*)found.data);
+  }
+  finish(&c);
+  return c.failed ? NULL : new_number(env, (double)unknown);
+}
+
+/* touchKeys(groups, entries, shards, keys, step, oldest, found, before) -> how many entries `before` tells of */
+napi_value touch_keys(napi_env env, napi_callback_info info) {
+  call c;
+  array groups, entries;
+  int64_t noted = 0;
+  begin(&c, env, info);
+  const te_key_index index = read_index(&c, &groups, &entries);
+  const array keys = read_keys(&c);
+  const int32_t step = (int32_t)whole(&c, 4, "step", 0, INT32_MAX);
+  const int32_t oldest = (int32_t)whole(&c, 5, "oldest", INT32_MIN, INT32_MAX);
+  const array found = c.failed ? (array){0} : written(&c, 6, "found", keys.length / 2);
+  const array before = c.failed ? (array){0} : written(&c, 7, "before", keys.length / 2 * 3);
+  if (!c.failed) {
+    const array others[] = {groups, entries, keys};
+    for (int i = 0; i < 3; i++) {
+      must_differ(&c, found, others[i], "found");
+      must_differ(&c, before, others[i], "before");
+    }
+    must_differ(&c, entries, keys, "entries");
+    must_differ(&c, found, before, "found");
+  }
+  if (!c.failed) {
+    noted = te_touch_keys(&index, (const int32_t*)keys.data, (int64_t)found.length, step, oldest, (int32_t*)found.data,
+                          (int32_t*)before.data);
+  }
+  finish(&c);
+  return c.failed ? NULL : new_number(env, (double)noted);
+}

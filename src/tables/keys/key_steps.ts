@@ -1,0 +1,486 @@
+/**
+ * The rows of the keys of training steps: which keys get one, and which lose theirs. A step may look up several batches;
+ * what they count is taken back where the step fails.
+ */
+import { derivedKey, randomKey, type RandomKey } from '../../backends/counter_random.js';
+import { ValueError, described } from '../../base/errors.js';
+import { platform } from '../../base/platform.js';
+import { COUNT, ENTRY_WORDS, FREE, KEY_HIGH, LAST, SHARD_WORDS, SIZE, USED, type KeyIndex } from './key_index.js';
+import { KeyTracker, type TrackerChanges } from './key_tracker.js';
+import type { Admit, Evict } from './key_rules.js';
+
+/** Keys as words, low first: [count, 2]. */
+export type KeyWords = Int32Array;
+
+/** Counts of an entry stay there. */
+const MOST_COUNTS = 2 ** 31 - 1;
+
+/** What a batch of a training step changed. */
+export interface Admissions {
+  /** Rows that new keys have, in the order of their keys in the batch. */
+  readonly admitted: Int32Array;
+  /** The keys that lost their rows. */
+  readonly evicted: KeyWords;
+}
+
+/** Finds and touches keys; the C core has the same. */
+export interface KeySearch {
+  /** found[i]: the row of key i, -1 where it has none, or was last seen before step `oldest`. Returns how many have none. */
+  find(index: KeyIndex, keys: KeyWords, oldest: number, found: Int32Array): number;
+  /**
+   * The same, and counts each key that has a row: its LAST becomes `step`. What LAST and COUNT of a row were goes to
+   * `before` [3 count] as row, last, count when its LAST changes. Returns how many were written there.
+   */
+  touch(index: KeyIndex, keys: KeyWords, step: number, oldest: number, found: Int32Array, before: Int32Array): number;
+}
+
+/** The reference. */
+export const REFERENCE_SEARCH: KeySearch = {
+  find(index, keys, oldest, found) {
+    const { entries } = index;
+    let unknown = 0;
+    for (let i = 0; i < found.length; i++) {
+      const row = index.find(keys[2 * i]!, keys[2 * i + 1]!);
+      const isThere = row >= 0 && entries[row * ENTRY_WORDS + LAST]! >= oldest;
+      found[i] = isThere ? row : -1;
+      if (!isThere) unknown += 1;
+    }
+    return unknown;
+  },
+  touch(index, keys, step, oldest, found, before) {
+    const { entries } = index;
+    let noted = 0;
+    for (let i = 0; i < found.length; i++) {
+      const row = index.find(keys[2 * i]!, keys[2 * i + 1]!);
+      const entry = row * ENTRY_WORDS;
+      if (row < 0 || entries[entry + LAST]! < oldest) {
+        found[i] = -1;
+        continue;
+      }
+      found[i] = row;
+      if (entries[entry + LAST] !== step) {
+        before[3 * noted] = row;
+        before[3 * noted + 1] = entries[entry + LAST]!;
+        before[3 * noted + 2] = entries[entry + COUNT]!;
+        noted += 1;
+        entries[entry + LAST] = step;
+      }
+      if (entries[entry + COUNT]! < MOST_COUNTS) entries[entry + COUNT]! += 1;
+    }
+    return noted;
+  },
+};
+
+/** The C core where it is there, else the reference. */
+export function keySearch(): KeySearch {
+  const { keys: core } = platform();
+  if (core === undefined) return REFERENCE_SEARCH;
+  return {
+    find({ groups, entries, shardCount }, keys, oldest, found) {
+      return core.findKeys(groups, entries, shardCount, keys, oldest, found);
+    },
+    touch({ groups, entries, shardCount }, keys, step, oldest, found, before) {
+      return core.touchKeys(groups, entries, shardCount, keys, step, oldest, found, before);
+    },
+  };
+}
+
+/** Keys that are to get rows, each once, in the order in which they came. */
+class NewKeys {
+  readonly lows: number[] = [];
+  readonly highs: number[] = [];
+  readonly counts: number[] = [];
+  readonly #slots: Int32Array;
+
+  constructor(most: number) {
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * most + 2)));
+  }
+
+  /** The place of a key; -1: it is not among them. */
+  find(low: number, high: number): number {
+    return this.#slots[this.#slotOf(low, high)]! - 1;
+  }
+
+  /** Adds a key that is not among them. */
+  add(low: number, high: number, count: number): void {
+    this.#slots[this.#slotOf(low, high)] = this.lows.push(low);
+    this.highs.push(high);
+    this.counts.push(count);
+  }
+
+  #slotOf(low: number, high: number): number {
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    let hash = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0xc2b2ae35);
+    hash ^= hash >>> 15;
+    let at = hash & mask;
+    for (;;) {
+      const place = slots[at]! - 1;
+      if (place < 0 || (this.lows[place] === low && this.highs[place] === high)) return at;
+      at = (at + 1) & mask;
+    }
+  }
+}
+
+/** What a step changed, to be taken back. */
+interface StepChanges extends TrackerChanges {
+  /** Rows with what LAST and COUNT were, of each batch. */
+  readonly touched: Int32Array[];
+}
+
+export class KeySteps {
+  /** Steps that trained. */
+  step = 0;
+  /** Keys that got a row, and that lost it, since the table was made. */
+  admitted = 0;
+  evicted = 0;
+  readonly tracker: KeyTracker | null;
+  #changes: StepChanges | null = null;
+  /** Rows of each shard that this step saw. */
+  readonly #seen: Int32Array;
+
+  constructor(
+    readonly index: KeyIndex,
+    readonly admit: Admit,
+    readonly evict: Evict,
+    readonly seed: number,
+    /** The scores of rows by `l2`, lowest first. */
+    private readonly normsOf: (rows: readonly number[]) => Float64Array,
+    private readonly search: KeySearch,
+    private readonly name: string,
+  ) {
+    this.tracker = admit !== null && 'after' in admit ? new KeyTracker(admit.tracked) : null;
+    this.#seen = new Int32Array(index.shardCount);
+  }
+
+  /** Keys that were seen before this step have no row any more. */
+  #oldest(step: number): number {
+    const after = this.evict?.after ?? null;
+    return after === null ? -1 : step - after;
+  }
+
+  /** Whether a step is open. */
+  get isOpen(): boolean {
+    return this.#changes !== null;
+  }
+
+  /** The rows of keys, as they are: -1 for those without one. */
+  find(keys: KeyWords, found: Int32Array): number {
+    return this.search.find(this.index, keys, this.#oldest(this.step), found);
+  }
+
+  /** Forgets all keys. */
+  reset(): void {
+    this.index.clear();
+    this.tracker?.words.fill(0);
+    this.restore(0, 0, 0);
+  }
+
+  /** Sets what was counted. */
+  restore(step: number, admitted: number, evicted: number): void {
+    Object.assign(this, { step, admitted, evicted });
+    this.#changes = null;
+  }
+
+  /** Begins a step. */
+  begin(): void {
+    this.step += 1;
+    this.#changes = { touched: [], places: [], words: [] };
+    this.#seen.fill(0);
+  }
+
+  /** The step went well. */
+  commit(): void {
+    this.#changes = null;
+  }
+
+  /**
+   * The step failed: what it counted is as before. Keys that it gave rows keep them, uncounted, and those that lost
+   * theirs stay without.
+   */
+  undo(): void {
+    const changes = this.#changes;
+    if (changes === null) return;
+    this.#changes = null;
+    for (const before of changes.touched.reverse()) this.#untouch(before);
+    this.tracker?.undo(changes);
+    this.step -= 1;
+  }
+
+  #untouch(before: Int32Array): void {
+    const { entries } = this.index;
+    for (let at = before.length - 3; at >= 0; at -= 3) {
+      const entry = before[at]! * ENTRY_WORDS;
+      if (entries[entry + COUNT] === FREE) continue;
+      entries[entry + LAST] = before[at + 1]!;
+      entries[entry + COUNT] = before[at + 2]!;
+    }
+  }
+
+  /**
+   * The rows of the keys of a batch within the step that is open, -1 for those without one.
+   *
+   * @throws ValueError where a shard would need more rows than it has; nothing is changed then.
+   */
+  train(keys: KeyWords, rows: Int32Array): Admissions {
+    const { index, step, search, tracker, admit } = this;
+    const changes = this.#changes!;
+    const evicted: number[] = [];
+    const oldest = this.#oldest(step);
+    this.#sweep(oldest, evicted);
+    const before = new Int32Array(3 * rows.length);
+    const noted = search.touch(index, keys, step, oldest, rows, before);
+    const touched = before.slice(0, 3 * noted);
+    const seen = this.#seen;
+    for (let at = 0; at < touched.length; at += 3) seen[touched[at]! % index.shardCount]! += 1;
+    const missing: number[] = [];
+    for (let i = 0; i < rows.length; i++) if (rows[i]! < 0) missing.push(i);
+    const counted: TrackerChanges = { places: [], words: [] };
+    const fresh = new NewKeys(missing.length);
+    const perShard = new Int32Array(index.shardCount);
+    for (const i of missing) {
+      const [low, high] = [keys[2 * i]!, keys[2 * i + 1]!];
+      const place = fresh.find(low, high);
+      if (place >= 0) {
+        fresh.counts[place]! += 1;
+        continue;
+      }
+      const count = this.#admits(low, high, counted);
+      if (count === 0) continue;
+      fresh.add(low, high, count);
+      tracker?.forget(low, high, counted);
+      const row = index.find(low, high);
+      perShard[index.shard]! += 1;
+      // Seen too long ago.
+      if (row >= 0) this.#free(row, evicted);
+    }
+    this.#checkRoom(perShard, () => {
+      this.#untouch(touched);
+      for (let at = 0; at < touched.length; at += 3) seen[touched[at]! % index.shardCount]! -= 1;
+      tracker?.undo(counted);
+    });
+    changes.touched.push(touched);
+    for (let i = 0; i < counted.places.length; i++) {
+      changes.places.push(counted.places[i]!);
+      changes.words.push(counted.words[i]!);
+    }
+    if (admit !== null && fresh.lows.length === 0) return this.#told([], evicted);
+    perShard.forEach((more, shard) => this.#makeRoom(shard, more, evicted));
+    const admitted = fresh.lows.map((low, i) => {
+      const row = index.take(low, fresh.highs[i]!);
+      index.entries[row * ENTRY_WORDS + LAST] = step;
+      index.entries[row * ENTRY_WORDS + COUNT] = fresh.counts[i]!;
+      return row;
+    });
+    if (admitted.length > 0) {
+      changes.touched.push(Int32Array.from(admitted.flatMap((row) => [row, step - 1, 0])));
+      for (const i of missing) {
+        const row = index.find(keys[2 * i]!, keys[2 * i + 1]!);
+        // One that was seen too long ago, and is not admitted again, has its row until somebody needs it.
+        rows[i] = row >= 0 && index.entries[row * ENTRY_WORDS + LAST] === step ? row : -1;
+      }
+    }
+    perShard.forEach((more, shard) => (seen[shard]! += more));
+    return this.#told(admitted, evicted);
+  }
+
+  #told(admitted: number[], evicted: number[]): Admissions {
+    this.admitted += admitted.length;
+    this.evicted += evicted.length / 2;
+    return { admitted: Int32Array.from(admitted), evicted: Int32Array.from(evicted) };
+  }
+
+  /** How often a key without a row has come, where it is to get one now; 0: it is not. */
+  #admits(low: number, high: number, changes: TrackerChanges): number {
+    const { admit, step, seed } = this;
+    if (admit === null) return 1;
+    if ('after' in admit) {
+      const count = this.tracker!.count(low, high, step, changes);
+      return count >= admit.after ? count : 0;
+    }
+    const { low: word } = derivedKey(startKey(seed, low, high), step, 1);
+    return (word >>> 0) / 2 ** 32 < admit.probability ? 1 : 0;
+  }
+
+  /** Rows that `upsert` gave to keys that had none. */
+  upserted: number[] = [];
+
+  /** Finds the rows of keys, which get one where they have none, whatever `admit` says; between steps. */
+  upsert(keys: KeyWords, rows: Int32Array): Admissions {
+    const { index, step } = this;
+    const evicted: number[] = [];
+    const fresh = new NewKeys(rows.length);
+    const perShard = new Int32Array(index.shardCount);
+    this.#seen.fill(0);
+    this.find(keys, rows);
+    const kept = new Set<number>();
+    rows.forEach((row, i) => {
+      const [low, high] = [keys[2 * i]!, keys[2 * i + 1]!];
+      if (row >= 0) {
+        if (!kept.has(row)) this.#seen[row % index.shardCount]! += 1;
+        kept.add(row);
+      } else if (fresh.find(low, high) < 0) {
+        fresh.add(low, high, 0);
+        const old = index.find(low, high);
+        perShard[index.shard]! += 1;
+        if (old >= 0) this.#free(old, evicted);
+      }
+    });
+    this.#checkRoom(perShard, () => undefined);
+    perShard.forEach((more, shard) => this.#makeRoom(shard, more, evicted, kept));
+    this.upserted = fresh.lows.map((low, i) => {
+      const row = index.take(low, fresh.highs[i]!);
+      index.entries[row * ENTRY_WORDS + LAST] = step;
+      return row;
+    });
+    rows.forEach((row, i) => {
+      if (row < 0) rows[i] = index.find(keys[2 * i]!, keys[2 * i + 1]!);
+    });
+    return this.#told(this.upserted, evicted);
+  }
+
+  /** Takes their rows from keys, between steps. */
+  remove(rows: readonly number[]): void {
+    for (const row of rows) this.index.free(row);
+  }
+
+  /** Frees the rows with the lowest scores of the whole table until so many are left; returns their keys. */
+  restrict(left: number): KeyWords {
+    const evicted: number[] = [];
+    const rows = [...this.index.rows()];
+    for (const row of lowest(rows, this.scores(rows), rows.length - left)) this.#free(row, evicted);
+    return this.#told([], evicted).evicted;
+  }
+
+  /** Throws where a shard would hold more keys of this step than it has rows, after `undo`. */
+  #checkRoom(perShard: Int32Array, undo: () => void): void {
+    const { index, evict } = this;
+    for (const [shard, more] of perShard.entries()) {
+      const quota = index.quota(shard);
+      const kept = evict === null ? index.shards[shard * SHARD_WORDS + SIZE]! : this.#seen[shard]!;
+      if (kept + more <= quota) continue;
+      undo();
+      const place = index.shardCount === 1 ? `table ${this.name}` : `shard ${shard} of table ${this.name}`;
+      const what = evict === null ? 'keys' : 'distinct keys in a step';
+      throw new ValueError(
+        'keys',
+        `at most ${quota} ${what} in ${place}, which has ${quota} rows`,
+        described(`${kept + more}`),
+        evict === null
+          ? 'Without `evict` no key loses its row: raise `capacity`.'
+          : 'Raise `capacity`, or feed smaller batches.',
+      );
+    }
+  }
+
+  /** Frees rows of a shard, so that so many more keys have room. */
+  #makeRoom(shard: number, more: number, evicted: number[], kept: ReadonlySet<number> | null = null): void {
+    const { index, evict } = this;
+    const size = index.shards[shard * SHARD_WORDS + SIZE]!;
+    const quota = index.quota(shard);
+    if (more === 0 || evict === null || size + more <= quota) return;
+    const left = Math.min(Math.floor(evict.keep * quota), quota - more);
+    for (const row of this.#lowest(shard, size - left, kept)) this.#free(row, evicted);
+  }
+
+  /** The rows of a shard with the lowest scores, without those of `kept`, or that this step saw. */
+  #lowest(shard: number, count: number, kept: ReadonlySet<number> | null): number[] {
+    const { index, step } = this;
+    const { entries } = index;
+    const used = index.shards[shard * SHARD_WORDS + USED]!;
+    const rows: number[] = [];
+    for (let local = 0; local < used; local++) {
+      const row = local * index.shardCount + shard;
+      const entry = row * ENTRY_WORDS;
+      if (entries[entry + COUNT] === FREE) continue;
+      if (kept === null ? entries[entry + LAST] !== step : !kept.has(row)) rows.push(row);
+    }
+    return lowest(rows, this.scores(rows), count);
+  }
+
+  /** What decides who goes first. */
+  scores(rows: readonly number[]): Float64Array {
+    const { step, evict } = this;
+    const { entries } = this.index;
+    const { policy, exponent } = evict!;
+    if (policy === 'l2') return this.normsOf(rows);
+    return Float64Array.from(rows, (row) => {
+      const last = entries[row * ENTRY_WORDS + LAST]!;
+      const count = entries[row * ENTRY_WORDS + COUNT]!;
+      if (policy === 'lru') return last;
+      if (policy === 'lfu') return count;
+      return count / Math.max(1, step - last) ** exponent;
+    });
+  }
+
+  /** Frees the rows of one shard that were seen too long ago: each step looks at another. */
+  #sweep(oldest: number, evicted: number[]): void {
+    const { index, step } = this;
+    if (oldest <= 0) return;
+    // A small table is one shard, which need not be read in each step.
+    if (index.shardCount === 1 && step % 64 !== 0) return;
+    this.#freeBefore(step % index.shardCount, oldest, evicted);
+  }
+
+  #freeBefore(shard: number, oldest: number, evicted: number[]): void {
+    const { index } = this;
+    const used = index.shards[shard * SHARD_WORDS + USED]!;
+    for (let local = 0; local < used; local++) {
+      const row = local * index.shardCount + shard;
+      const entry = row * ENTRY_WORDS;
+      if (index.entries[entry + COUNT] !== FREE && index.entries[entry + LAST]! < oldest) this.#free(row, evicted);
+    }
+  }
+
+  /** Frees all rows that were seen too long ago, and returns their keys. */
+  freeOld(): KeyWords {
+    const evicted: number[] = [];
+    const oldest = this.#oldest(this.step);
+    for (let shard = 0; shard < this.index.shardCount; shard++) this.#freeBefore(shard, oldest, evicted);
+    return this.#told([], evicted).evicted;
+  }
+
+  #free(row: number, evicted: number[]): void {
+    const { entries } = this.index;
+    evicted.push(entries[row * ENTRY_WORDS]!, entries[row * ENTRY_WORDS + KEY_HIGH]!);
+    this.index.free(row);
+  }
+}
+
+/** The key of the random numbers of a key of a table: its row starts with them wherever it lies. */
+export function startKey(seed: number, low: number, high: number): RandomKey {
+  return derivedKey(randomKey(seed), low, high);
+}
+
+/** The `count` rows with the lowest scores, ties by the lower row; in the order of rows, which are ascending. */
+export function lowest(rows: readonly number[], scores: Float64Array, count: number): number[] {
+  if (count >= rows.length) return [...rows];
+  if (count <= 0) return [];
+  const limit = nthLowest(scores.slice(), count - 1);
+  let ties = count;
+  for (const score of scores) if (score < limit) ties -= 1;
+  return rows.filter((_, i) => scores[i]! < limit || (scores[i] === limit && ties-- > 0));
+}
+
+/** The number that would be at a place if they were sorted, by quickselect; moves them. */
+function nthLowest(numbers: Float64Array, place: number): number {
+  let [first, last] = [0, numbers.length - 1];
+  while (first < last) {
+    const middle = (first + last) >> 1;
+    const [a, b, c] = [numbers[first]!, numbers[middle]!, numbers[last]!];
+    const pivot = Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+    let [low, high] = [first, last];
+    while (low <= high) {
+      while (numbers[low]! < pivot) low += 1;
+      while (numbers[high]! > pivot) high -= 1;
+      if (low > high) break;
+      const number = numbers[low]!;
+      numbers[low++] = numbers[high]!;
+      numbers[high--] = number;
+    }
+    if (place <= high) last = high;
+    else if (place >= low) first = low;
+    else return pivot;
+  }
+  return numbers[place]!;
+}

@@ -1,0 +1,49 @@
+/** `emb.embeddingLookup` of an open table. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../../base/errors.js';
+import type { IdsInput } from '../../ids/parse_ids.js';
+import type { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { embeddingLookup, type EmbeddingLookupOptions } from '../../lookup/embedding_lookup.js';
+import { NO_ROW } from './open_rows.js';
+import type { OpenTable } from './open_table.js';
+import { idsInLayout, readKeys } from './read_keys.js';
+
+/** The rows of keys, combined where there is a combiner. */
+export function lookUpKeys(table: OpenTable, keys: unknown, options: EmbeddingLookupOptions): tf.Tensor | RaggedTensor {
+  const { combiner = null, maxNorm, outOfRange, weights } = options;
+  if ((outOfRange ?? null) !== null) {
+    throw new ValueError('outOfRange', 'nothing: `unknown` of the table says what keys without a row give', outOfRange);
+  }
+  const ofSeveral = 'where unknown keys are the sum of several rows';
+  if (table.lookups > 1 && combiner === 'max') throw new ValueError('combiner', `not 'max' ${ofSeveral}`, combiner);
+  if (table.lookups > 1 && (maxNorm ?? null) !== null) throw new ValueError('maxNorm', `null ${ofSeveral}`, maxNorm);
+  const batch = readKeys(keys, table.keyKind, 'ids');
+  if (table.lookups > 1 && combiner === null && batch.layout.kind !== 'dense') {
+    throw new ValueError('combiner', `one for keys that are not dense ${ofSeveral}`, combiner);
+  }
+  const found = table.rowsOf(batch, false);
+  const own: EmbeddingLookupOptions = { ...options, outOfRange: 'zero' };
+  // What stands for nothing does so in all lookups: zeros of no weight.
+  const pads = found[0]!.some((row) => row < 0);
+  if (pads && combiner !== null) {
+    if ((weights ?? null) !== null || combiner === 'max') {
+      const expected = "keys that all stand for something, beside weights or with the combiner 'max'";
+      throw new ValueError('ids', expected, described('padding, or keys that are dropped'));
+    }
+    own.weights = idsInLayout(
+      Float32Array.from(found[0]!, (row) => (row < 0 ? 0 : 1)),
+      batch.layout,
+    ) as never;
+  }
+  const look = (rows: Int32Array): tf.Tensor | RaggedTensor => {
+    const numbers = pads ? rows.map((row) => (row < 0 ? NO_ROW : row)) : rows;
+    return embeddingLookup(table.variable!, idsInLayout(numbers, batch.layout) as IdsInput, own);
+  };
+  let result: tf.Tensor | RaggedTensor;
+  tf.tidy(() => {
+    const [first, ...others] = found.map(look) as [tf.Tensor, ...tf.Tensor[]];
+    result = others.length === 0 ? first : tf.addN([first, ...others]);
+    return result instanceof tf.Tensor ? result : undefined;
+  });
+  return result!;
+}

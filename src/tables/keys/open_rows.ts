@@ -1,0 +1,288 @@
+/** The rows of an open table: which keys have them, what they begin with, and the weight that holds it all. */
+import * as tf from '@tensorflow/tfjs';
+import { rowFiller, type Fill } from '../../backends/fill.js';
+import type { Table } from '../../backends/table.js';
+import { readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
+import { INT32_MAX } from '../../base/types.js';
+import { afterWrites, beforeReads } from '../../tfjs/layer_weights.js';
+import { ENTRY_WORDS, KEY_HIGH, KeyHash, KeyIndex } from './key_index.js';
+import type { Admit, Evict, Unknown } from './key_rules.js';
+import { readState, stateRows, STATE_WORDS, writtenState } from './key_state.js';
+import { keySearch, KeySteps, startKey, type Admissions, type KeyWords } from './key_steps.js';
+import { bigintsOf, type KeyBatch } from './read_keys.js';
+
+/** A row number of no row, which gives zeros that count; of padding, and of a key that is dropped, which count nowhere. */
+export const NO_ROW = INT32_MAX;
+export const PADDING = -1;
+const DROPPED = -2;
+
+/** What they need of their table. */
+export interface OpenTableOfRows {
+  readonly name: string;
+  /** Rows in all, and those that keys can have. */
+  readonly inputDim: number;
+  readonly capacity: number;
+  readonly outputDim: number;
+  readonly admit: Admit;
+  readonly evict: Evict;
+  readonly unknown: Unknown;
+  readonly keepTexts: boolean;
+  /** How many lookups a lookup of keys is. */
+  readonly lookups: number;
+  readonly onEvict: ((keys: BigInt64Array) => void) | null;
+  readonly table: Table | null;
+  /** The weight, which is made where no layer has. */
+  built(): tf.Variable;
+}
+
+export class OpenRows {
+  /** The text of the key that a row had last, where they are kept. */
+  readonly texts = new Map<number, string>();
+  /** The share of the keys of the last training step that had no row. */
+  unknownShare = 0;
+  #steps: KeySteps | null = null;
+  #state: tf.LayerVariable | null = null;
+  /** Which of the index and the weight that holds it was changed since the other was. */
+  #newer: 'neither' | 'index' | 'weight' = 'neither';
+  #evictedNow: KeyWords[] = [];
+  #seenNow = { keys: 0, unknown: 0 };
+
+  constructor(
+    private readonly table: OpenTableOfRows,
+    /** What rows begin with, by `seed`. */
+    private readonly fill: Fill,
+    private readonly seed: number,
+    /** The key that is padding; null: none. */
+    readonly padding: KeyWords | null,
+  ) {}
+
+  /** Unknown keys are the sum of so many rows; 0: they have none. */
+  get hashes(): number {
+    const { unknown } = this.table;
+    return typeof unknown === 'string' ? 0 : unknown.hashes;
+  }
+
+  /** The weight that holds keys and what was counted of them, once a layer was built. */
+  get state(): tf.LayerVariable | null {
+    return this.#state;
+  }
+
+  /** Makes that weight. */
+  keepIn(create: (name: string, shape: number[]) => tf.LayerVariable): void {
+    const { now } = this;
+    const state = create('keys', [stateRows(now), STATE_WORDS]);
+    (state as { originalName: string }).originalName = `tables/${this.table.name}/keys`;
+    this.#state = state;
+    beforeReads(state, () => this.#store());
+    afterWrites(state, () => (this.#newer = 'weight'));
+    if (now.step > 0 || now.index.size > 0) this.changed();
+  }
+
+  /** Frees that weight, and forgets all keys. */
+  release(): void {
+    this.#state?.dispose();
+    this.#state = null;
+    this.#steps = null;
+    this.#newer = 'neither';
+    this.texts.clear();
+  }
+
+  /** The index, up to date. */
+  get now(): KeySteps {
+    this.#steps ??= new KeySteps(
+      new KeyIndex(this.table.capacity),
+      this.table.admit,
+      this.table.evict,
+      this.seed,
+      (rows) => this.#norms(rows),
+      keySearch(),
+      this.table.name,
+    );
+    if (this.#newer === 'weight') {
+      const state = this.#state!.read().dataSync<'int32'>();
+      this.#newer = 'neither';
+      readState(this.#steps, state as Int32Array, this.table.name);
+    }
+    return this.#steps;
+  }
+
+  changed(): void {
+    if (this.#state !== null) this.#newer = 'index';
+  }
+
+  /** Brings the weight up to date. */
+  #store(): void {
+    if (this.#newer !== 'index') return;
+    this.#newer = 'neither';
+    const state = this.#state!.read() as tf.Variable;
+    tf.tidy(() => state.assign(tf.tensor2d(writtenState(this.now), state.shape as [number, number], 'int32')));
+  }
+
+  begin(): void {
+    this.now.begin();
+    this.#seenNow = { keys: 0, unknown: 0 };
+  }
+
+  commit(): void {
+    this.now.commit();
+    this.unknownShare = this.#seenNow.keys === 0 ? 0 : this.#seenNow.unknown / this.#seenNow.keys;
+    this.changed();
+    this.#tellEvicted();
+  }
+
+  undo(): void {
+    this.now.undo();
+    this.changed();
+    this.#tellEvicted();
+  }
+
+  #tellEvicted(): void {
+    const told = this.#evictedNow;
+    this.#evictedNow = [];
+    const { onEvict } = this.table;
+    if (onEvict !== null) for (const keys of told) onEvict(bigintsOf(keys));
+  }
+
+  /** The row numbers of keys, one list for each lookup; in the step that is open their rules hold for them. */
+  rows(batch: KeyBatch, skipZero: boolean, isTraining: boolean): Int32Array[] {
+    const { words } = batch;
+    const steps = this.now;
+    const present = this.present(words, skipZero);
+    const asked = present === null ? words : taken(words, present);
+    const found = new Int32Array(asked.length / 2);
+    if (isTraining) {
+      const told = steps.train(asked, found);
+      this.#start(told, steps, found, batch, present);
+      this.changed();
+      this.#seenNow.keys += found.length;
+      for (const row of found) if (row < 0) this.#seenNow.unknown += 1;
+    } else {
+      steps.find(asked, found);
+    }
+    return Array.from({ length: this.table.lookups }, (_, hash) => {
+      const rows = new Int32Array(words.length / 2).fill(PADDING);
+      for (let i = 0; i < found.length; i++) {
+        const row = found[i]!;
+        const place = present === null ? i : present[i]!;
+        if (row >= 0) rows[place] = hash === 0 ? row : NO_ROW;
+        else rows[place] = this.rowOfUnknown(asked[2 * i]!, asked[2 * i + 1]!, hash);
+      }
+      return rows;
+    });
+  }
+
+  /** Places of the keys that are no padding; null: all. */
+  present(words: KeyWords, skipZero: boolean): Int32Array | null {
+    const padding = this.padding;
+    if (padding === null && !skipZero) return null;
+    const places: number[] = [];
+    for (let i = 0; i < words.length / 2; i++) {
+      const [low, high] = [words[2 * i]!, words[2 * i + 1]!];
+      if (skipZero && low === 0 && high === 0) continue;
+      if (padding !== null && low === padding[0] && high === padding[1]) continue;
+      places.push(i);
+    }
+    return places.length === words.length / 2 ? null : Int32Array.from(places);
+  }
+
+  rowOfUnknown(low: number, high: number, hash: number): number {
+    if (this.table.unknown === 'zero') return NO_ROW;
+    if (this.table.unknown === 'drop') return DROPPED;
+    return this.table.capacity + sharedRow(low, high, hash, this.table.unknown.shared);
+  }
+
+  /** Gives new keys the rows that they begin with. */
+  #start(
+    { admitted, evicted }: Admissions,
+    steps: KeySteps,
+    found: Int32Array,
+    batch: KeyBatch,
+    present: Int32Array | null,
+  ): void {
+    if (evicted.length > 0) this.#evictedNow.push(evicted);
+    if (admitted.length === 0) return;
+    this.#write(admitted.slice().sort(), steps);
+    if (!this.table.keepTexts) return;
+    const fresh = new Set(admitted);
+    const texts = batch.texts!();
+    found.forEach((row, i) => {
+      if (!fresh.delete(row)) return;
+      this.texts.set(row, texts[present === null ? i : present[i]!] as string);
+    });
+  }
+
+  /** Writes the first values of rows, ascending, and has their slots begin anew. */
+  #write(rows: Int32Array, { index: { entries } }: KeySteps): void {
+    const variable = this.table.built();
+    const { outputDim } = this.table;
+    const values = new Float32Array(rows.length * outputDim);
+    const fill = rowFiller(this.fill, outputDim);
+    const hashes = this.hashes;
+    const shared =
+      hashes === 0 ? null : readRows(variable, this.table.capacity, this.table.inputDim - this.table.capacity);
+    rows.forEach((row, i) => {
+      const [low, high] = [entries[row * ENTRY_WORDS]!, entries[row * ENTRY_WORDS + KEY_HIGH]!];
+      const start = values.subarray(i * outputDim, (i + 1) * outputDim);
+      if (shared === null) return fill(startKey(this.seed, low, high), start);
+      for (let hash = 0; hash < hashes; hash++) {
+        const from = sharedRow(low, high, hash, this.table.inputDim - this.table.capacity) * outputDim;
+        for (let column = 0; column < outputDim; column++) start[column]! += shared[from + column]!;
+      }
+    });
+    writeRowsAt(variable, rows, values);
+    this.table.table!.restartSlots(rows);
+  }
+
+  /** The squared norms of rows of one shard. */
+  #norms(rows: readonly number[]): Float64Array {
+    const variable = this.table.built();
+    const { outputDim } = this.table;
+    const norms = new Float64Array(rows.length);
+    const atOnce = 4096;
+    for (let first = 0; first < rows.length;) {
+      const start = rows[first]!;
+      let end = first + 1;
+      while (end < rows.length && rows[end]! < start + atOnce) end += 1;
+      const values = readRows(variable, start, rows[end - 1]! - start + 1);
+      for (; first < end; first++) {
+        let sum = 0;
+        const at = (rows[first]! - start) * outputDim;
+        for (let column = 0; column < outputDim; column++) sum += values[at + column]! ** 2;
+        norms[first] = Number.isNaN(sum) ? Infinity : sum;
+      }
+    }
+    return norms;
+  }
+
+  /** Tells of keys that lost their rows between steps. */
+  tell(evicted: KeyWords): void {
+    if (evicted.length === 0) return;
+    this.#evictedNow.push(evicted);
+    this.#tellEvicted();
+  }
+
+  /** The keys of rows, as users get them. */
+  keysAt(rows: Int32Array): BigInt64Array | string[] {
+    if (this.table.keepTexts) return Array.from(rows, (row) => this.texts.get(row)!);
+    const { entries } = this.now.index;
+    const words = new Int32Array(2 * rows.length);
+    rows.forEach((row, i) => words.set(entries.subarray(row * ENTRY_WORDS, row * ENTRY_WORDS + 2), 2 * i));
+    return bigintsOf(words);
+  }
+}
+
+/** The row that a key without one shares, by the number of the hash. */
+function sharedRow(low: number, high: number, hash: number, rows: number): number {
+  const mixed = new KeyHash();
+  mixed.of(low ^ Math.imul(hash + 1, 0x9e3779b9), high);
+  return Math.floor(((mixed.high >>> 0) * rows) / 2 ** 32);
+}
+
+function taken(words: KeyWords, places: Int32Array): KeyWords {
+  const kept = new Int32Array(2 * places.length);
+  places.forEach((place, i) => {
+    kept[2 * i] = words[2 * place]!;
+    kept[2 * i + 1] = words[2 * place + 1]!;
+  });
+  return kept;
+}
