@@ -78,6 +78,8 @@ export {
   type FoldInArgs,
   type RankedTable,
   type RerankArgs,
+  type KeyedTopK,
+  type KeyedTopKOptions,
   type TopK,
   type TopKOptions,
 } from './ranking/index.js';
@@ -99,7 +101,7 @@ export {
   type NamedInputsModel,
 } from './formats/keras/load_keras_model.js';
 export { train } from './optimizers/train.js';
-export { embeddingLookup, type EmbeddingLookupOptions } from './lookup/embedding_lookup.js';
+export { embeddingLookup, type EmbeddingLookupOptions, type KeyedTable } from './lookup/embedding_lookup.js';
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './lookup/safe_embedding_lookup.js';
 export { backendInfo, setKernels, setThreads, type BackendInfo } from './backends/registry.js';
 export type { TableMemory } from './backends/contract.js';
@@ -151,9 +153,10 @@ export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/intege
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './tables/embedding_table.js';
 export { OpenTable, openTable, type OpenTableStats } from './tables/keys/open_table.js';
 export type { OpenTableArgs } from './tables/keys/open_table_args.js';
-export type { KeysInput } from './tables/keys/read_keys.js';
+export type { Admit, Evict, EvictionPolicy, Unknown } from './tables/keys/key_rules.js';
+export type { KeyKind, KeysInput } from './tables/keys/read_keys.js';
 export type { ExtendArgs } from './tables/extension.js';
-export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
+export type { OpenTableLayerArgs, SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { input, type InputArgs } from './layers/ragged_input.js';
 export { mendTfjs } from './tfjs/mend_tfjs.js';
 export { useForKerasEmbedding } from './layers/register.js';

@@ -22,7 +22,8 @@ export { FeatureCross, type FeatureCrossArgs } from './feature_interaction/featu
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from '../tables/embedding_table.js';
 export { OpenTable, openTable, type OpenTableStats } from '../tables/keys/open_table.js';
 export type { OpenTableArgs } from '../tables/keys/open_table_args.js';
-export type { KeysInput } from '../tables/keys/read_keys.js';
+export type { Admit, Evict, EvictionPolicy, Unknown } from '../tables/keys/key_rules.js';
+export type { KeyKind, KeysInput } from '../tables/keys/read_keys.js';
 export { quantize, type QuantizeOptions } from './quantize.js';
 export { input, type InputArgs } from './ragged_input.js';
 /** Files of NumPy and PyTorch. */
@@ -30,7 +31,7 @@ export * as weights from '../io/weights/index.js';
 /** Row-sparse optimizers. */
 export { train } from '../optimizers/train.js';
 export { SparseOptimizer, type TrainConfig } from '../optimizers/sparse_optimizer.js';
-export { embeddingLookup, type EmbeddingLookupOptions } from '../lookup/embedding_lookup.js';
+export { embeddingLookup, type EmbeddingLookupOptions, type KeyedTable } from '../lookup/embedding_lookup.js';
 export { backendInfo, setKernels, setThreads, type BackendInfo } from '../backends/registry.js';
 export { ready, setWasmPath } from '../backends/wasm/module.js';
 export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from '../base/errors.js';

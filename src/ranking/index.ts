@@ -17,4 +17,5 @@ export * as sampling from './sampling.js';
 export { BruteForceRetrieval, bruteForceRetrieval, type BruteForceRetrievalArgs } from './brute_force_retrieval.js';
 export { foldIn, type FoldInArgs } from './fold_in.js';
 export { topK, type RerankArgs, type TopK, type TopKOptions } from './top_k.js';
+export type { KeyedTopK, KeyedTopKOptions } from './open_top_k.js';
 export type { RankedTable } from './ranked_table.js';

@@ -13,6 +13,7 @@ import {
   type SharedTableArgs,
   type TableArgs,
 } from '../../tables/embedding_table.js';
+import { isOpenTable } from '../../tables/keys/open_table.js';
 import type { Feature } from '../embedding/layer_inputs.js';
 import { FeatureConfig } from '../../tables/feature_config.js';
 import { featurePaths, listStructure, readStructure, type FeatureStructure } from './structure.js';
@@ -108,6 +109,15 @@ class TableList {
   readonly tables: DistributedTable[] = [];
 
   add(table: EmbeddingTable, name: string | null, config: AnyTableConfig | null, path: string): number {
+    if (isOpenTable(table)) {
+      const note = 'emb.layers.embedding takes it, on virtual devices too.';
+      throw new ValueError(
+        `${path}.table`,
+        'a table whose ids are row numbers',
+        described(`open table ${table.name}`),
+        note,
+      );
+    }
     const known = this.tables.findIndex((each) => each.table === table);
     if (known >= 0) return known;
     const given = name ?? `table_${this.tables.length}`;

@@ -1,6 +1,7 @@
 /** A table whose rows are found by keys that nobody listed: they come as they are met, and go. */
 import * as tf from '@tensorflow/tfjs';
 import type { Fill } from '../../backends/fill.js';
+import { devicesInUse } from '../../backends/registry.js';
 import { isRecording, refuseRecording } from '../../backends/recordings.js';
 import type { Table, TableKeys } from '../../backends/table.js';
 import { readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
@@ -15,6 +16,7 @@ import type { EmbeddingLookupOptions } from '../../lookup/embedding_lookup.js';
 import { lookupScope } from '../../lookup/lookup.js';
 import { isTapeOn } from '../../tfjs/lazy_gradient.js';
 import { EmbeddingTable } from '../embedding_table.js';
+import type { ExtendArgs } from '../extension.js';
 import { filledRows, initializerOfRows } from '../initial_values.js';
 import type { Initializer } from '../initializers.js';
 import { fillOf } from '../table_fill.js';
@@ -90,6 +92,10 @@ export class OpenTable extends EmbeddingTable implements TableKeys {
   readonly #rows: OpenRows;
   #holder: Holder | null = null;
 
+  /**
+   * @param given - See `OpenTableArgs`; of a config, also the texts of rows.
+   * @param name - The name of the table.
+   */
   constructor(given: Partial<OpenTableArgs> & { texts?: readonly (readonly [number, string])[] }, name: string) {
     const capacity = checkDimension(given.capacity, 'capacity');
     const unknown = readUnknown(given.unknown);
@@ -164,7 +170,23 @@ export class OpenTable extends EmbeddingTable implements TableKeys {
   }
 
   protected override created(table: Table): void {
+    if (devicesInUse()?.joins === true) {
+      const expected = 'a backend whose tables belong to this process alone: keys of others would not be known here';
+      throw new RuntimeError('backend', expected, described(`${tf.getBackend()}, for open table ${this.name}`));
+    }
     table.keys = this;
+  }
+
+  /**
+   * Refused: rows of keys come and go by themselves.
+   *
+   * @param _args - How many rows.
+   * @param layer - The name of the layer, in errors.
+   */
+  override extend(_args: ExtendArgs, layer: string): void {
+    const note = 'Make an open table of a larger capacity, and bring its rows by export and upsert.';
+    const received = described(`layer ${layer} on open table ${this.name}`);
+    throw new RuntimeError('extend', 'a table whose ids are row numbers', received, note);
   }
 
   /** Rows of keys begin when a key gets them. */
@@ -225,12 +247,20 @@ export class OpenTable extends EmbeddingTable implements TableKeys {
     return this.#rows.rows(batch, skipZero, this.#trains());
   }
 
-  /** The same, only found. */
+  /**
+   * The same, only found.
+   *
+   * @internal
+   */
   foundRowsOf(batch: KeyBatch, skipZero: boolean): Int32Array[] {
     return this.#rows.rows(batch, skipZero, false);
   }
 
-  /** The same in a step that the caller began. */
+  /**
+   * The same in a step that the caller began.
+   *
+   * @internal
+   */
   trainedRowsOf(batch: KeyBatch, skipZero: boolean): Int32Array[] {
     return this.#rows.rows(batch, skipZero, true);
   }
@@ -267,7 +297,7 @@ export class OpenTable extends EmbeddingTable implements TableKeys {
     return lookUpKeys(this, keys, options);
   }
 
-  /** How many keys have a row. */
+  /** @returns How many keys have a row. */
   size(): number {
     if ((this.evict?.after ?? null) !== null) this.#rows.tell(this.#rows.now.freeOld());
     return this.#rows.now.index.size;
@@ -518,7 +548,11 @@ export class OpenTable extends EmbeddingTable implements TableKeys {
     } as unknown as tf.serialization.ConfigDict;
   }
 
-  /** Makes the table that a config tells of. */
+  /**
+   * Makes the table that a config tells of.
+   *
+   * @internal
+   */
   static fromConfig(config: Record<string, unknown>, name: string): OpenTable {
     const { paddingKey, keys } = config;
     const padding = keys !== 'string' && typeof paddingKey === 'string' ? BigInt(paddingKey) : paddingKey;

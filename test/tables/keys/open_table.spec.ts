@@ -644,6 +644,21 @@ describe('openTable', () => {
     for (const each of [table, texts]) each.dispose();
   });
 
+  it('is refused by name where ids would be taken for row numbers', async () => {
+    const table = open();
+    const optimizer = emb.train.sgd({ learningRate: 0.1 });
+    const model = openModel(table, optimizer);
+    await expectAsync(emb.savedModel.export(model, '/nowhere')).toBeRejectedWithError(/open table/);
+    await expectAsync(emb.exportKeras(model, '/nowhere/model.keras')).toBeRejectedWithError(/table/);
+    const wide = (): unknown => emb.layers.distributedEmbedding({ embeddings: [{ table }] } as never);
+    expectError(wide, 'ValueError', 'embeddings[0].table', /open table/);
+    const layer = model.layers[1] as unknown as emb.Embedding;
+    expectError(() => layer.extend({ rows: 1 }), 'RuntimeError', 'extend', /open table/);
+    await expectAsync((async () => emb.quantize(model, { dtype: 'int8' }))()).toBeRejectedWithError(/float32/);
+    model.dispose();
+    optimizer.dispose();
+  });
+
   it('takes both ends of 64 bits, of either sign, and a table of one row', () => {
     const table = open({ keys: 'int64', capacity: 1 });
     const rows = tf.tensor2d([[1, 2, 3]]);
