@@ -255,7 +255,7 @@ describe('Ragged data of models', () => {
     ['two ragged axes', { shape: [null, null], ragged: true }, 'ValueError', 'shape'],
     ['a size of 0', { shape: [0] }, 'ValueError', 'shape'],
     ['a size of text', { shape: ['2'] }, 'TypeError', 'shape'],
-    ['texts', { shape: [null], dtype: 'string' }, 'TypeError', 'dtype'],
+    ['truth values', { shape: [null], dtype: 'bool' }, 'TypeError', 'dtype'],
     ['a mark that is no flag', { shape: [null], ragged: 1 }, 'TypeError', 'ragged'],
     ['an unknown field', { shape: [null], raged: true }, 'ValueError', 'raged'],
   ] as const) {
