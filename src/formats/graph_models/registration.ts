@@ -17,13 +17,16 @@ import { withNumberedOutputs } from './rewrites/function_outputs.js';
 import { withGraphs } from './rewrites/graph_nodes.js';
 import { withPlainLists } from './rewrites/list_inputs.js';
 import { withLoopInputs } from './rewrites/loop_inputs.js';
-import { totalOf } from './signature.js';
-import { STOCK_OPS } from './stock_ops.js';
+import { parseSignature, totalOf } from './signature.js';
+import { STOCK_OPS, STOCK_OUTPUTS } from './stock_ops.js';
 import { refuseUnknownOps } from './unknown_ops.js';
 
 const registered = (): Set<string> => perProcess('registered ops', () => new Set());
 
-const SIGNATURES = new Map([...GRAPH_OPS].map(([name, { signature }]) => [name, signature]));
+const SIGNATURES = new Map([
+  ...STOCK_OUTPUTS.map(parseSignature).map((signature) => [signature.name, signature] as const),
+  ...[...GRAPH_OPS].map(([name, { signature }]) => [name, signature] as const),
+]);
 const NAMES: ReadonlySet<string> = new Set(GRAPH_OPS.keys());
 /** Ops that others may have to come after. */
 const EFFECTS: ReadonlySet<string> = new Set(

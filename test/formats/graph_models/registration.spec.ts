@@ -182,4 +182,35 @@ describe('converter.registerOps', () => {
     x.dispose();
     model.dispose();
   });
+
+  it('numbers the outputs of stock ops in functions too', async () => {
+    const argument = (name: string, type: string): object => ({ name, type });
+    const body = {
+      signature: {
+        name: 'body',
+        inputArg: [argument('x', 'DT_FLOAT'), argument('k', 'DT_INT32')],
+        outputArg: [argument('out', 'DT_INT32'), argument('found', 'DT_FLOAT')],
+      },
+      nodeDef: [{ name: 'top', op: 'TopKV2', input: ['x', 'k'], attr: { T: { type: 'DT_FLOAT' } } }],
+      ret: { out: 'top:indices:0', found: 'top:values:0' },
+    };
+    const branches = { then_branch: { func: { name: 'body' } }, else_branch: { func: { name: 'body' } } };
+    const model = await load(
+      [
+        { name: 'cond', op: 'Placeholder', attr: { dtype: { type: 'DT_BOOL' } } },
+        { name: 'x', op: 'Placeholder', attr: float32 },
+        { name: 'k', op: 'Placeholder', attr: int32 },
+        { name: 'if', op: 'StatelessIf', input: ['cond', 'x', 'k'], attr: branches },
+      ],
+      { library: { function: [body] } },
+    );
+    const feeds = { cond: tf.scalar(true), x: tf.tensor1d([5, 7, 6]), k: tf.scalar(2, 'int32') };
+    const found = (await model.executeAsync(feeds, ['if:0', 'if:1'])) as tf.Tensor[];
+    expect(found.map((each) => Array.from(each.dataSync()))).toEqual([
+      [1, 2],
+      [7, 6],
+    ]);
+    tf.dispose([feeds, found]);
+    model.dispose();
+  });
 });

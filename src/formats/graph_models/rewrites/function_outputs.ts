@@ -1,6 +1,6 @@
 /**
  * In functions of a graph an output goes by the name of an argument (`node:values:0`), elsewhere by its number
- * (`node:1`). tfjs-converter knows these names for its own ops and takes the last number alone for registered ones.
+ * (`node:1`). tfjs-converter knows these names for two of its own ops and takes the last number alone for all others.
  */
 import type { GraphDef, GraphFunctionDef } from '../../../tfjs/graph_models/graph_loading.js';
 import { countOf, type Signature } from '../signature.js';
@@ -19,7 +19,7 @@ interface NodeDef {
   readonly attr?: Readonly<Record<string, Attribute | undefined>>;
 }
 
-/** The number of an output among all of its node; null: not one of ours. */
+/** The number of an output among all of its node; null: of an op with one output, or none that is known. */
 function flatIndex(node: NodeDef | undefined, output: string, index: number, signatures: Signatures): number | null {
   const signature = node === undefined ? undefined : signatures.get(node.op);
   if (signature === undefined) return null;
@@ -46,7 +46,7 @@ function numbered(definition: GraphFunctionDef, signatures: Signatures): GraphFu
   return { ...definition, nodeDef, ...(definition.ret && { ret }) };
 }
 
-/** The same graph, with the outputs of our ops by number. */
+/** The same graph, with the outputs of these ops by number. */
 export function withNumberedOutputs(graph: GraphDef, signatures: Signatures): GraphDef {
   return withFunctions(graph, (definition) => numbered(definition, signatures));
 }
