@@ -31,7 +31,7 @@ export class CapturedModel {
       comparesAll: false,
       whyNot: (purpose) => this.whyNot(purpose),
       changed: (purpose) => void this.#reasons.delete(purpose),
-      watched: (purpose) => watchedModel(model, purpose).watched,
+      watched: (purpose) => watchedModel(model, purpose),
       variables: () => model.weights.map((weight) => weight.read() as tf.Variable),
       stepped(purpose) {
         const optimizer = compiledOf(model).optimizer_ as unknown as { incrementIterations(): void };

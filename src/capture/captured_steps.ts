@@ -25,8 +25,8 @@ export interface Stepping {
   whyNot(purpose: Purpose): string | null;
   /** What it reaches may be another from now on. */
   changed(purpose: Purpose): void;
-  /** What a recorded step depends on beside its tensors. */
-  watched(purpose: Purpose, recording: Recording): WatchedFields;
+  /** What a recorded step depends on beside its tensors, and what of it is not known. */
+  watched(purpose: Purpose, recording: Recording): Watched;
   /** Variables of its own. */
   variables(): readonly tf.Variable[];
   /** Called after a step that ran as one op. */
@@ -39,6 +39,12 @@ export interface Stepping {
   broken(purpose: Purpose, reason: string): void;
   /** Whether each step is compared. */
   readonly comparesAll: boolean;
+}
+
+export interface Watched {
+  readonly watched: WatchedFields;
+  /** In a sentence; null: all of it is known. */
+  readonly unknown: string | null;
 }
 
 export class CapturedSteps {
@@ -163,7 +169,11 @@ export class CapturedSteps {
     const field = first === null ? null : signature.watched!.changed();
     signature.refused = recording.problem ?? (first === null || field !== null ? null : difference(first, recording));
     Object.assign(signature, { recording, recorded: given.data });
-    signature.watched = this.stepping.watched(signature.purpose, recording);
+    // A step that reaches what the one before it did, all of it as it was, is not looked at once more.
+    if (first === null || field !== null) {
+      const { watched, unknown } = this.stepping.watched(signature.purpose, recording);
+      Object.assign(signature, { watched, unknown });
+    }
     // What changed between the two steps was no matter of the step itself: this one is the first of two then.
     if (field !== null) this.#countChange(signature, `${field} changes from step to step`);
     else if (signature.refused === null && first !== null) this.#build(signature, recording, given);
@@ -178,7 +188,7 @@ export class CapturedSteps {
     const fewer = withOwnMemory(fewerOps(recording, kinds));
     signature.refused = whyUnsound(recording) ?? whyUnsized(recording, this.addon, kinds) ?? whyUnsound(fewer);
     // A user's function may have come since the last check, and be part of both recordings.
-    this.stepping.changed(purpose);
+    if (signature.unknown !== null) this.stepping.changed(purpose);
     if (signature.refused !== null || this.stepping.whyNot(purpose) !== null) return;
     try {
       this.#signatures.setGraph(signature, new StepGraph(this.addon, fewer));

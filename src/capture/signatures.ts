@@ -58,6 +58,8 @@ export interface Signature {
   recorded: StepData;
   graph: StepGraph | null;
   watched: WatchedFields | null;
+  /** What was found, with these fields, that is not known; null: nothing. */
+  unknown: string | null;
   /** How often a recording or a graph was given up because a field changed. */
   changes: number;
   refused: string | null;
@@ -95,7 +97,15 @@ export class Signatures {
     const known = this.#found.get(key);
     if (known === undefined) this.#makeRoom(purpose);
     else this.#found.delete(key);
-    const none = { recording: null, recorded: [], graph: null, watched: null, refused: null, promise: null };
+    const none = {
+      recording: null,
+      recorded: [],
+      graph: null,
+      watched: null,
+      unknown: null,
+      refused: null,
+      promise: null,
+    };
     const found: Signature = known ?? { purpose, steps: 0, runs: 0, changes: 0, ...none };
     this.#found.set(key, found);
     return found;

@@ -51,7 +51,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
       comparesAll: options.check === 'always',
       whyNot: () => this.reason,
       changed: () => undefined,
-      watched: (_, recording) => watchedBeside(recording),
+      watched: (_, recording) => ({ watched: watchedBeside(recording), unknown: null }),
       variables: () => [],
       stepped: (_, { stepped }) => stepped.forEach((each) => (each as unknown as Counting).incrementIterations()),
       evicted: () => this.#warnOfKinds(),
