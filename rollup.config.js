@@ -12,7 +12,7 @@ const root = dirname(fileURLToPath(import.meta.url));
 const { version } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'));
 const banner = `/*! tfjs-embeddings ${version}, Apache-2.0 */`;
 /** Loaded on first use, by those who read or write such files. */
-const ON_DEMAND = ['@zip.js/zip.js', 'h5wasm', 'hyparquet', 'hyparquet-compressors', 'jsfive'];
+const ON_DEMAND = ['@zip.js/zip.js', 'hyparquet', 'hyparquet-compressors', 'jsfive'];
 const isOnDemand = (id) => ON_DEMAND.some((name) => id === name || id.startsWith(`${name}/`));
 const externalToPages = (id) => id.startsWith('@tensorflow/') || id.startsWith('node:') || isOnDemand(id);
 /** Small enough to be part of the bundle for pages. */

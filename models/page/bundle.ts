@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Of file formats that no page here reads; imported on first use, which never comes. */
-const NOT_NEEDED = ['h5wasm', 'jsfive', 'apache-arrow', 'tinyglobby'];
+const NOT_NEEDED = ['jsfive', 'apache-arrow', 'tinyglobby'];
 
 export interface PageSources {
   /** Folder of the sources. */

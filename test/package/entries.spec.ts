@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { Project, ROOT } from '../helpers/project.js';
 
 /** Loaded on first use, and no part of a page before. */
-const ON_DEMAND = ['@zip.js/zip.js', 'h5wasm', 'hyparquet', 'hyparquet-compressors', 'jsfive'];
+const ON_DEMAND = ['@zip.js/zip.js', 'hyparquet', 'hyparquet-compressors', 'jsfive'];
 
 /** A program as bundlers make it for pages, without tfjs. */
 async function bundleOf(project: Project, program: string): Promise<string> {

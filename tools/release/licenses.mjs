@@ -12,7 +12,6 @@ const PERMITTED = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 
 
 /** Dependencies that name no SPDX licence: what their file says, by its first words. */
 const IN_FILES = {
-  h5wasm: ['NIST-developed software', "NIST's notice; HDF5 within it: BSD-3-Clause"],
   jsfive: ['jsfive is in the public domain', 'public domain; after pyfive, Copyright (c) 2016 Jonathan J. Helmus'],
 };
 
