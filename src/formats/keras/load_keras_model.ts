@@ -93,8 +93,8 @@ export function buildKerasModel(
  * IntegerLookup and Hashing of whole numbers compute what they compute in Keras, with what adapt found where a `.keras`
  * file holds it: vocabularies, factors of `tf_idf`, moments, boundaries. The model is not compiled.
  *
- * Strings do not enter layers models: StringLookup, TextVectorization and Hashing of an input of strings become columns of
- * `model.pipeline`, which makes the inputs of the model, one for each of these layers and under its name, of rows with
+ * Strings do not enter layers models: StringLookup, TextVectorization and Hashing of an input of strings, and
+ * HashedCrossing of several, become columns of `model.pipeline`, which makes the inputs of the model, one for each of these layers and under its name, of rows with
  * the inputs of the file: `model.predict(model.pipeline.apply([{city: 'Ulm', age: 30}]))`. It also takes inputs of one
  * number a row; others are given beside.
  *

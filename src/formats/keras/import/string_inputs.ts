@@ -2,13 +2,15 @@
 import type * as tf from '@tensorflow/tfjs';
 import { nextName } from '../../../base/layer_names.js';
 import { Operation } from '../../../layers/operations/operation.js';
-import { Hashing, Pipeline, StringLookup, TextVectorization } from '../../../preprocessing/index.js';
+import { HashedCrossing, Hashing, Pipeline, StringLookup, TextVectorization } from '../../../preprocessing/index.js';
 import { layerError, naming } from '../layer_error.js';
 import { refsOf, type CallJson } from './nodes.js';
 import { nameHere, type LayerJson } from './topology.js';
 
 type Columns = ConstructorParameters<typeof Pipeline>[0]['columns'];
 
+/** Of several inputs. */
+const CROSSING = 'HashedCrossing';
 const CLASSES = { Hashing, StringLookup, TextVectorization };
 
 export function takesStrings({ className }: LayerJson): boolean {
@@ -30,6 +32,11 @@ function preprocessorOf(layer: LayerJson): StringLookup | TextVectorization | Ha
   }
   const { fromConfig } = CLASSES[className as keyof typeof CLASSES];
   return naming(layer, () => fromConfig({ ...own, name: layer.name }) as StringLookup);
+}
+
+function crossingOf(layer: LayerJson): HashedCrossing<unknown> {
+  const { fromConfig } = HashedCrossing;
+  return naming(layer, () => fromConfig({ ...layer.config, name: layer.name }) as unknown as HashedCrossing<unknown>);
 }
 
 /** Those of one model. */
@@ -59,28 +66,40 @@ export class StringInputs {
     const found = refsOf([args, kwargs]).map((ref) => this.#inputs.get(ref.layer));
     const from = found.find((each) => each !== undefined);
     if (from === undefined) return null;
+    const isCrossed = layer.className === CROSSING && found.length > 1 && !found.includes(undefined);
+    if (isCrossed) return this.#lookUpAll(layer, found as LayerJson[], node, made);
     if (takesStrings(layer) && found.length === 1) return this.lookUp(layer, from, node, made);
-    const known = Object.keys(CLASSES).join(', ');
+    const known = [...Object.keys(CLASSES), `${CROSSING} of strings alone`].join(', ');
     throw layerError(layer, 'inbound_nodes', `numbers: strings of an input enter ${known} alone`, from.name);
   }
 
   /** The numbers that a layer makes of the strings of an input. */
   lookUp(layer: LayerJson, from: LayerJson, node: number, made: tf.layers.Layer[]): tf.SymbolicTensor {
-    const shape = from.config['batch_shape'] ?? from.config['batch_input_shape'];
-    const rank = Array.isArray(shape) ? shape.length : 0;
-    if (rank !== 1 && !(rank === 2 && (shape as unknown[])[1] === 1)) {
+    return this.#lookUpAll(layer, [from], node, made);
+  }
+
+  #lookUpAll(layer: LayerJson, all: readonly LayerJson[], node: number, made: tf.layers.Layer[]): tf.SymbolicTensor {
+    const shapes = all.map(({ config }) => config['batch_shape'] ?? config['batch_input_shape']);
+    const ranks = shapes.map((each) => (Array.isArray(each) ? each.length : 0));
+    const odd = ranks.findIndex((each, i) => each !== 1 && !(each === 2 && (shapes[i] as unknown[])[1] === 1));
+    const [shape, rank] = [shapes[Math.max(0, odd)], ranks[0]!];
+    if (odd >= 0 || ranks.some((each) => each !== rank)) {
       const note = `For others apply emb.preprocessing.${layer.className} first, and begin the model with what it gives.`;
       throw layerError(layer, 'inputs', 'one string in each row, [null] or [null, 1]', shape, note);
     }
-    const type = preprocessorOf(layer);
+    const type = layer.className === CROSSING ? crossingOf(layer) : preprocessorOf(layer);
     const isVector = rank === 1 && layer.className !== 'TextVectorization';
     if (isVector && type.outputMode !== 'int') {
       throw layerError(layer, 'inputs', `[null, 1] for the outputMode ${type.outputMode}`, shape);
     }
     const name = node === 0 ? nameHere(layer) : `${nameHere(layer)}_${node}`;
-    this.columns[name] = { column: from.name, type };
-    const input = new Pipeline({ columns: { [name]: type } }).inputs()[name]!;
-    this.#made.get(from.name)!.push(input);
+    const column =
+      type instanceof HashedCrossing
+        ? { cross: all.map((each) => each.name), by: type }
+        : { column: all[0]!.name, type };
+    this.columns[name] = column;
+    const input = new Pipeline({ columns: { [name]: column } }).inputs()[name]!;
+    this.#made.get(all[0]!.name)!.push(input);
     if (!isVector) return input;
     const squeeze = new Operation({ name: nextName('keras_string'), operation: 'Squeeze', settings: { axis: 1 } });
     made.push(squeeze);
