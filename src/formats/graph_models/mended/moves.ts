@@ -83,6 +83,8 @@ function sliced([x, ...bounds]: tf.Tensor[], { attrs }: tf.GraphNode): tf.Tensor
   });
   if (sizeOf(sizes) === 0) return nothing(sizes, x!.dtype);
   return moved(x!, (each) => {
+    // A scalar has no part, but may get axes.
+    if (slices.length === 0) return tf.reshape(each, sizes);
     const isDense = slices.map(({ stride, length }) => stride === 1 || length === 1);
     const starts = slices.map(({ start }, axis) => (isDense[axis] ? start : 0));
     const lengths = slices.map(({ length }, axis) => (isDense[axis] ? length : x!.shape[axis]!));

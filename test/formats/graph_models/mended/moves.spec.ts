@@ -16,6 +16,15 @@ describeForBackends('Ops of graphs that move values', () => {
     });
   const x = (): tf.Tensor => tf.zeros([2, 3]);
 
+  it('give a scalar axes by a slice', () => {
+    tf.tidy(() => {
+      const node = { attrs: { ellipsis_mask: 1, new_axis_mask: 2 } } as unknown as tf.GraphNode;
+      const slice = [whole(0, 0), whole(0, 0), whole(1, 1)];
+      const [found] = GRAPH_OPS.get('StridedSlice')!.run([tf.scalar(7), ...slice], node);
+      expect([found!.shape, Array.from(found!.dataSync())]).toEqual([[1], [7]]);
+    });
+  });
+
   it('gather places, and zeros for those that are not there where the graph says so', async () => {
     refuses('GatherNd', () => [x(), scalar(0)], 'indices', '0');
     refuses('GatherNd', () => [x(), pairs([0, 2], [1, 3])], 'indices', '3');
