@@ -253,6 +253,8 @@ export class DevicesBackend implements Devices, RowStore {
   /** On the host, where devices fetch the rows when the table is placed. */
   readonly begin = collectedTable;
 
+  readonly writeAt = null;
+
   rewrite(variable: tf.Variable): WriteRows<Words> | null {
     if (this.deviceTable(variable) === null) return null;
     return (firstRow, values) => this.writeRows(variable, firstRow, values as Float32Array);

@@ -5,7 +5,8 @@ import type { RowStore, TableWriter } from '../contract.js';
 import { widthOf } from './table_rows.js';
 
 /** The memory of one backend. */
-export interface RowMemory extends Pick<RowStore, 'place' | 'read' | 'view' | 'memory'> {
+export interface RowMemory
+  extends Pick<RowStore, 'place' | 'read' | 'view' | 'memory'>, Partial<Pick<RowStore, 'writeAt'>> {
   /** A tensor of zeros where tables lie, whose rows can be written. */
   zeros(shape: readonly number[]): tf.Tensor;
   /** Whether rows of a variable can be written where they lie: nothing else holds its values. */
@@ -18,6 +19,7 @@ export interface RowMemory extends Pick<RowStore, 'place' | 'read' | 'view' | 'm
 export function memoryStore({ zeros, isWritable, write, ...rest }: RowMemory): RowStore {
   return {
     ...rest,
+    writeAt: rest.writeAt ?? null,
     trains: () => true,
     prefetch: null,
     devices: null,
@@ -40,6 +42,7 @@ export const STOCK_STORE: RowStore = {
   devices: null,
   begin: collectedTable,
   rewrite: () => null,
+  writeAt: null,
   place: () => undefined,
   read: () => false,
   view: () => null,

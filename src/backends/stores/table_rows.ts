@@ -68,8 +68,10 @@ export async function rowsRead(
 /** Writes rows of a variable of floats by their numbers, each at most once; its snapshots stay as they are. */
 export function writeRowsAt(variable: tf.Variable, rows: Int32Array, values: Float32Array): void {
   if (rows.length === 0) return;
-  const write = storeInUse().rewrite(variable);
+  const store = storeInUse();
+  const write = store.rewrite(variable);
   if (write === null) return writeWhole(variable, rows, values);
+  if (store.writeAt !== null) return store.writeAt(variable, rows, values);
   const width = widthOf(variable.shape);
   for (let first = 0, end = 1; end <= rows.length; end++) {
     // Rows one after the other are written at once.

@@ -35,7 +35,7 @@ export interface WholeOps {
   /** Steps float32 tables of one optimizer in place; their buffers have no other holders, what is read lies apart. */
   step(updates: readonly JoinedUpdate[]): void;
   readonly ops: StepOps;
-  readonly memory: Pick<RowMemory, 'zeros' | 'isWritable' | 'write' | 'read'>;
+  readonly memory: Pick<RowMemory, 'zeros' | 'isWritable' | 'write' | 'writeAt' | 'read'>;
 }
 
 /** Gives a table and its slots buffers with no other holders. */

@@ -118,14 +118,15 @@ function newTable(shape: readonly number[]): tf.Tensor {
   );
 }
 
-/** Writes rows of a table whose buffer has no other holders. */
-function writeRows(table: tf.Tensor, firstRow: number, values: Words): void {
+/** Writes rows of a table whose buffer has no other holders: from one on, or those of these numbers. */
+function writeRows(table: tf.Tensor, rows: number | Int32Array, values: Words): void {
   const backend = asNodeBackend(tf.backend());
   if (values.length === 0) return;
+  const [numbers, shape] = typeof rows === 'number' ? [Int32Array.of(rows), []] : [rows, [rows.length]];
   translated('EmbeddingWriteRows', () =>
-    withTensor(backend, values, [values.length], (numbers) =>
-      withTensor(backend, Int32Array.of(firstRow), [], (row) =>
-        backend.executeMultipleOutputs('EmbeddingWriteRows', [], [table, numbers, row], 0),
+    withTensor(backend, values, [values.length], (written) =>
+      withTensor(backend, numbers, shape, (places) =>
+        backend.executeMultipleOutputs('EmbeddingWriteRows', [], [table, written, places], 0),
       ),
     ),
   );
@@ -160,6 +161,7 @@ const MEMORY: WholeOps['memory'] = {
   zeros: newTable,
   isWritable: (table) => table.dtype === 'float32' && Ownership.of(asNodeBackend(tf.backend())).isWritable(table),
   write: writeRows,
+  writeAt: writeRows,
   read: readRows,
 };
 

@@ -87,6 +87,24 @@ describeTensorFlow('EmbeddingWriteRows', () => {
     tf.dispose([table, flat, row]);
   });
 
+  it('writes rows by their numbers, and none of them where one is outside the table', () => {
+    const table = newTable([4, 2]);
+    const values = tf.tensor1d([1, 2, 3, 4]);
+    const write = (rows: number[]): unknown => {
+      const list = tf.tensor1d(rows, 'int32');
+      const error = errorOf('EmbeddingWriteRows', [table, values, list]);
+      list.dispose();
+      return error;
+    };
+    expect((write([1, 4]) as Error).message).toMatch(/first_row.*below 4.*4/);
+    expect((write([-1, 1]) as Error).message).toMatch(/first_row.*-1/);
+    expect((write([1]) as Error).message).toMatch(/a number for each of 2 rows, received 1/);
+    expect(table.dataSync().some((value) => value !== 0)).toBeFalse();
+    expect(write([3, 0])).toBeNull();
+    expect(Array.from(table.dataSync())).toEqual([3, 4, 0, 0, 0, 0, 1, 2]);
+    tf.dispose([table, values]);
+  });
+
   it('refuses to read what it writes', () => {
     const table = newTable([6]);
     const row = tf.scalar(0, 'int32');

@@ -63,7 +63,7 @@ void compute_write_rows(void*, TF_OpKernelContext* context) {
   Call call(context);
   TF_Tensor* table = call.input(0, "table", -1);
   TF_Tensor* values = call.input(1, "values", 1);
-  TF_Tensor* first_row = call.input(2, "first_row", 0);
+  TF_Tensor* first_row = call.input(2, "first_row", -1);
   if (call.failed()) return;
   if (tf.TF_NumDims(table) < 1) return call.fail(TF_INVALID_ARGUMENT, "table: expected rows, received a scalar");
   const int64_t rows = tf.TF_Dim(table, 0);
@@ -73,19 +73,38 @@ void compute_write_rows(void*, TF_OpKernelContext* context) {
     return call.fail(TF_INVALID_ARGUMENT, "values: expected whole rows of %lld, received %lld numbers",
                      static_cast<long long>(width), static_cast<long long>(count));
   }
-  const int64_t first = *static_cast<const int32_t*>(Call::data(first_row));
   const int64_t written = width == 0 ? 0 : count / width;
-  if (first < 0 || first > rows || written > rows - first) {
-    return call.fail(TF_OUT_OF_RANGE, "first_row: expected room for %lld rows below %lld, received %lld",
-                     static_cast<long long>(written), static_cast<long long>(rows), static_cast<long long>(first));
-  }
   float* target = Call::floats(table);
   const size_t bytes = static_cast<size_t>(count) * sizeof(float);
   if (te_overlap(target, tf.TF_TensorByteSize(table), Call::data(values), bytes)) {
     return call.fail(TF_INVALID_ARGUMENT, "table must not share memory with another input");
   }
+  const float* source = Call::floats(values);
+  if (tf.TF_NumDims(first_row) > 0) {
+    const int32_t* list = static_cast<const int32_t*>(Call::data(first_row));
+    const int64_t listed = tf.TF_TensorElementCount(first_row);
+    if (listed != written) {
+      return call.fail(TF_INVALID_ARGUMENT, "first_row: expected a number for each of %lld rows, received %lld",
+                       static_cast<long long>(written), static_cast<long long>(listed));
+    }
+    const int64_t stray = te_stray_row(list, listed, rows);
+    if (stray >= 0) {
+      return call.fail(TF_OUT_OF_RANGE, "first_row: expected rows below %lld, received %lld",
+                       static_cast<long long>(rows), static_cast<long long>(list[stray]));
+    }
+    const TableWrites writes({{{target}, list, listed, 0, 0}});
+    for (int64_t i = 0; i < listed; i++) {
+      memcpy(target + list[i] * width, source + i * width, static_cast<size_t>(width) * sizeof(float));
+    }
+    return;
+  }
+  const int64_t first = *static_cast<const int32_t*>(Call::data(first_row));
+  if (first < 0 || first > rows || written > rows - first) {
+    return call.fail(TF_OUT_OF_RANGE, "first_row: expected room for %lld rows below %lld, received %lld",
+                     static_cast<long long>(written), static_cast<long long>(rows), static_cast<long long>(first));
+  }
   const TableWrites writes({{{target}, nullptr, 0, first, first + written}});
-  if (bytes > 0) memcpy(target + first * width, Call::data(values), bytes);
+  if (bytes > 0) memcpy(target + first * width, source, bytes);
 }
 
 /* A real copy: TensorFlow's own identity shares the buffer. */
