@@ -7,7 +7,7 @@ import { TableLayer } from '../layers/embedding/table_layer.js';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { keyInputOf, type FoundRows, type KeyInput, type KeyUse } from '../tables/keys/key_input.js';
 import { OpenTable } from '../tables/keys/open_table.js';
-import { keyReaderOf } from '../tfjs/key_inputs.js';
+import { keyReaderOf } from '../tfjs/models/key_inputs.js';
 import { keyedLike } from '../tfjs/stand_ins.js';
 import type { StepData } from '../tfjs/training/step_runner.js';
 import { compiledOf, type Purpose } from './steps.js';

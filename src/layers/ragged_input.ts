@@ -5,7 +5,7 @@ import { checkBoolean, checkName } from '../base/layer_arguments.js';
 import { readOptions } from '../base/options.js';
 import { refusePositional } from '../base/positional.js';
 import type { KeyKind } from '../tables/keys/read_keys.js';
-import { keyInputKind } from '../tfjs/key_inputs.js';
+import { keyInputKind } from '../tfjs/models/key_inputs.js';
 import { markInput } from './embedding/key_lookup.js';
 import { asOwnInput, override } from '../tfjs/models/own_models.js';
 

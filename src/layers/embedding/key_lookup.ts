@@ -7,7 +7,7 @@ import { keyInputOf, keyStandIn, rowNumbersFor, type KeyUse } from '../../tables
 import type { OpenTable } from '../../tables/keys/open_table.js';
 import type { KeyKind } from '../../tables/keys/read_keys.js';
 import { isModelInput } from '../../tfjs/symbolic_ids.js';
-import { asKeyInput, keyInputKind } from '../../tfjs/key_inputs.js';
+import { asKeyInput, keyInputKind } from '../../tfjs/models/key_inputs.js';
 import { asOwnInput } from '../../tfjs/models/own_models.js';
 
 type Rows = tf.Tensor | RaggedTensor;

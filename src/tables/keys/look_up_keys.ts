@@ -5,11 +5,23 @@ import type { IdsInput } from '../../ids/parse_ids.js';
 import type { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { embeddingLookup, type EmbeddingLookupOptions } from '../../lookup/embedding_lookup.js';
 import { NO_ROW } from './open_rows.js';
-import type { OpenTable } from './open_table.js';
-import { idsInLayout, readKeys } from './read_keys.js';
+import { idsInLayout, readKeys, type KeyBatch, type KeyKind } from './read_keys.js';
+
+/** What it needs of a table. */
+interface KeyedRowsTable {
+  readonly keyKind: KeyKind;
+  /** How many lookups a lookup of keys is. */
+  readonly lookups: number;
+  readonly variable: tf.Variable | null;
+  rowsOf(batch: KeyBatch, skipZero: boolean): Int32Array[];
+}
 
 /** The rows of keys, combined where there is a combiner. */
-export function lookUpKeys(table: OpenTable, keys: unknown, options: EmbeddingLookupOptions): tf.Tensor | RaggedTensor {
+export function lookUpKeys(
+  table: KeyedRowsTable,
+  keys: unknown,
+  options: EmbeddingLookupOptions,
+): tf.Tensor | RaggedTensor {
   const { combiner = null, maxNorm, outOfRange, weights } = options;
   if ((outOfRange ?? null) !== null) {
     throw new ValueError('outOfRange', 'nothing: `unknown` of the table says what keys without a row give', outOfRange);

@@ -28,6 +28,7 @@ import { lookUpKeys } from './look_up_keys.js';
 import { OpenRows } from './open_rows.js';
 import { checkKind, evictConfig, OPEN_TABLE_ARGUMENTS, tableArgs, type OpenTableArgs } from './open_table_args.js';
 import type { KeyWords } from './key_steps.js';
+import { WeightHolder } from './weight_holder.js';
 import { readKeys, type KeyBatch, type KeyKind, type KeysInput } from './read_keys.js';
 
 /** What the keys of a table have come to. */
@@ -49,27 +50,6 @@ export interface OpenTableStats {
 
 const PROBED = 4096;
 
-/** Holds the weights of a table that no layer holds yet. */
-class Holder extends tf.layers.Layer implements TableHolder {
-  static readonly className = 'TfjsEmbeddings>OpenTableHolder';
-
-  createWeight(initializer: Initializer): tf.LayerVariable {
-    const { shape, dtype } = this.#form;
-    return this.addWeight('embeddings', shape, dtype, initializer, undefined, true);
-  }
-
-  createState(name: string, shape: number[]): tf.LayerVariable {
-    return this.addWeight(name, shape, 'int32', tf.initializers.zeros(), undefined, false);
-  }
-
-  readonly #form: { shape: [number, number]; dtype: 'float32' | 'int32' };
-
-  constructor(table: OpenTable) {
-    super({ name: `${table.name}_holder` });
-    this.#form = table.weightForm;
-  }
-}
-
 /**
  * A table whose rows are found by keys: see `openTable`.
  *
@@ -90,7 +70,7 @@ export class OpenTable extends EmbeddingTable implements TableKeys {
   readonly #capacity: number;
   readonly #fill: Fill;
   readonly #rows: OpenRows;
-  #holder: Holder | null = null;
+  #holder: WeightHolder | null = null;
 
   /**
    * @param given - See `OpenTableArgs`; of a config, also the texts of rows.
@@ -208,7 +188,7 @@ export class OpenTable extends EmbeddingTable implements TableKeys {
    */
   built(): tf.Variable {
     if (this.variable === null) {
-      this.#holder = new Holder(this);
+      this.#holder = new WeightHolder(`${this.name}_holder`, this.weightForm);
       this.attach(this.#holder);
     }
     return this.variable!;

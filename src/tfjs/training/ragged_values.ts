@@ -8,7 +8,7 @@ import { longestRow } from '../../ids/row_splits.js';
 import type { RowPairInput } from '../../ids/row_pair.js';
 import { isSparse, type SparseInput } from '../../ids/sparse_values.js';
 import { toInt32 } from '../../ids/whole_ids.js';
-import { keyReaderOf } from '../key_inputs.js';
+import { keyReaderOf } from '../models/key_inputs.js';
 import { isStandIn, standInFor, takeRows } from '../stand_ins.js';
 import { MODELS, override } from '../models/own_models.js';
 import { BATCHES } from './dataset_batches.js';

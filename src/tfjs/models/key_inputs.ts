@@ -1,6 +1,6 @@
 /** Inputs of models that take keys in place of tensors. */
 import type * as tf from '@tensorflow/tfjs';
-import { asOwn } from './engine/own_functions.js';
+import { asOwn } from '../engine/own_functions.js';
 
 /** Makes a tensor that stands for keys; `sizes`: of the input, without the batch; `path`: what they are called in errors. */
 type ReadKeys = (value: unknown, sizes: readonly (number | null)[], path: string) => tf.Tensor;
