@@ -11,6 +11,7 @@ const SECTIONS = {
   Guides: [
     'docs/install.md',
     'docs/layers.md',
+    'docs/open_tables.md',
     'docs/optimizers.md',
     'docs/saving.md',
     'docs/keras.md',

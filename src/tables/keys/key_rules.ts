@@ -9,8 +9,9 @@ import { MOST_COUNTED } from './key_tracker.js';
  */
 export type Admit = { readonly after: number; readonly tracked: number } | { readonly probability: number } | null;
 
-export const POLICIES = ['lru', 'lfu', 'distanceLfu', 'l2'] as const;
-export type EvictionPolicy = (typeof POLICIES)[number];
+/** What scores rows: see `Evict`. */
+export type EvictionPolicy = 'lru' | 'lfu' | 'distanceLfu' | 'l2';
+const POLICIES: readonly EvictionPolicy[] = ['lru', 'lfu', 'distanceLfu', 'l2'];
 
 /**
  * Which keys go where a table is full: those seen longest ago (`lru`), least often (`lfu`), by count over the age to the
