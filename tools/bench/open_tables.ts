@@ -47,7 +47,7 @@ for (let round = -3; round < rounds; round++) {
   const measured = {
     open: ms(() => openStep(keys)),
     plain: ms(() => plainStep(ids)),
-    find: ms(() => tf.dispose(emb.embeddingLookup(open, keys))),
+    find: ms(() => tf.dispose(emb.embeddingLookup(open, keys) as tf.Tensor)),
     gather: ms(() => tf.dispose(emb.embeddingLookup(plain, ids))),
   };
   if (round < 0) continue;
