@@ -152,9 +152,11 @@ export { FeatureCross, type FeatureCrossArgs } from './layers/feature_interactio
 export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './tables/embedding_table.js';
 export { OpenTable, openTable, type OpenTableStats } from './tables/keys/open_table.js';
+export { openTables } from './tables/keys/open_tables.js';
 export type { OpenTableArgs } from './tables/keys/open_table_args.js';
 export type { Admit, Evict, EvictionPolicy, Unknown } from './tables/keys/key_rules.js';
-export type { KeyKind, KeysInput } from './tables/keys/read_keys.js';
+export type { KeyKind } from './tables/keys/read_keys.js';
+export type { KeyArray, KeysInput, KeyTexts, NestedKeys } from './tfjs/models/key_inputs.js';
 export type { ExtendArgs } from './tables/extension.js';
 export type { OpenTableLayerArgs, SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { input, type InputArgs } from './layers/ragged_input.js';

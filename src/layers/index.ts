@@ -21,9 +21,11 @@ export { DotInteraction, type DotInteractionArgs } from './feature_interaction/d
 export { FeatureCross, type FeatureCrossArgs } from './feature_interaction/feature_cross.js';
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from '../tables/embedding_table.js';
 export { OpenTable, openTable, type OpenTableStats } from '../tables/keys/open_table.js';
+export { openTables } from '../tables/keys/open_tables.js';
 export type { OpenTableArgs } from '../tables/keys/open_table_args.js';
 export type { Admit, Evict, EvictionPolicy, Unknown } from '../tables/keys/key_rules.js';
-export type { KeyKind, KeysInput } from '../tables/keys/read_keys.js';
+export type { KeyKind } from '../tables/keys/read_keys.js';
+export type { KeyArray, KeysInput, KeyTexts, NestedKeys } from '../tfjs/models/key_inputs.js';
 export { quantize, type QuantizeOptions } from './quantize.js';
 export { input, type InputArgs } from './ragged_input.js';
 /** Files of NumPy and PyTorch. */

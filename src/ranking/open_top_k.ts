@@ -5,7 +5,8 @@ import type { IdLists } from '../backends/ranking.js';
 import { readRows } from '../backends/stores/table_rows.js';
 import { ValueError, described } from '../base/errors.js';
 import { rowBlocks } from '../base/row_blocks.js';
-import { readKeys, type KeysInput } from '../tables/keys/read_keys.js';
+import type { KeysInput } from '../tfjs/models/key_inputs.js';
+import { readKeys } from '../tables/keys/read_keys.js';
 import type { OpenTable } from '../tables/keys/open_table.js';
 import { kernelsInUse } from './ranked_table.js';
 

@@ -1,6 +1,8 @@
 /** Where a Chromium is, and how the test set-up gets one where it may. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { chromium as playwright, type Browser } from 'playwright-core';
 
 const PLACES = [
@@ -9,6 +11,11 @@ const PLACES = [
   '/usr/bin/google-chrome',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
+
+/** Held by the process that installs. */
+const LOCK = join(tmpdir(), 'tfjs-embeddings-chromium.lock');
+const INSTALL =
+  'test -x /usr/bin/chromium || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }';
 
 export type Chromium = { path: string } | { missing: string };
 
@@ -32,6 +39,8 @@ function run(command: string, args: string[]): string | null {
  * here when this process may do that (root, with apt-get). Otherwise says what is missing.
  */
 export function chromium(): Chromium {
+  // Another process may be installing it, and its files are there before it runs.
+  if (existsSync(LOCK)) run('flock', ['--shared', LOCK, 'true']);
   const present = find();
   if (present !== undefined) return { path: present };
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
@@ -40,8 +49,7 @@ export function chromium(): Chromium {
     };
   }
   process.stderr.write('installing Chromium for the browser tests (Debian package, about a minute) ...\n');
-  const problem =
-    run('apt-get', ['update', '-q']) ?? run('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'chromium']);
+  const problem = run('flock', [LOCK, 'sh', '-c', INSTALL]);
   if (problem !== null) return { missing: `apt-get could not install chromium: ${problem}` };
   const installed = find();
   return installed === undefined ? { missing: 'apt-get installed chromium, yet it is nowhere' } : { path: installed };

@@ -6,7 +6,8 @@ import { longestRow, placeSplits } from '../../ids/row_splits.js';
 import { keyedRowsOf, standInFor, type KeyedRows, type RaggedRows } from '../../tfjs/stand_ins.js';
 import { PADDING } from './open_rows.js';
 import type { OpenTable } from './open_table.js';
-import { idsInLayout, readKeys, type KeyBatch, type KeyKind, type KeyLayout, type KeysInput } from './read_keys.js';
+import type { KeysInput } from '../../tfjs/models/key_inputs.js';
+import { idsInLayout, readKeys, type KeyBatch, type KeyKind, type KeyLayout } from './read_keys.js';
 
 /** How a layer asks for keys. */
 export interface KeyUse {

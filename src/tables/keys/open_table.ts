@@ -29,7 +29,8 @@ import { OpenRows } from './open_rows.js';
 import { checkKind, evictConfig, OPEN_TABLE_ARGUMENTS, tableArgs, type OpenTableArgs } from './open_table_args.js';
 import type { KeyWords } from './key_steps.js';
 import { WeightHolder } from './weight_holder.js';
-import { readKeys, type KeyBatch, type KeyKind, type KeysInput } from './read_keys.js';
+import type { KeysInput } from '../../tfjs/models/key_inputs.js';
+import { readKeys, type KeyBatch, type KeyKind } from './read_keys.js';
 
 /** What the keys of a table have come to. */
 export interface OpenTableStats {

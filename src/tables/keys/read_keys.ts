@@ -4,15 +4,12 @@ import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isSparse, readSparse, type SparseInput } from '../../ids/sparse_values.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { splitsOfLengths } from '../../ids/row_splits.js';
-import { asString, asWhole, readCells, type CellData, type Cells } from '../../preprocessing/cells/cells.js';
+import { asString, asWhole, readCells, type Cells } from '../../preprocessing/cells/cells.js';
 import { isWellFormed, utf8ColumnOf, type Utf8Column } from '../../preprocessing/columns/utf8_column.js';
 import { fingerprints } from '../../preprocessing/hashes/fingerprints.js';
 import type { KeyWords } from './key_steps.js';
 
 export type KeyKind = 'int64' | 'string';
-
-/** Keys in any container: whole numbers below 2^53, bigints and BigInt64Arrays, or strings; dense, ragged or sparse. */
-export type KeysInput = CellData | (Omit<SparseInput, 'values'> & { readonly values: CellData });
 
 /** Where keys lie in what was given. */
 export type KeyLayout =

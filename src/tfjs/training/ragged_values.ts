@@ -8,7 +8,7 @@ import { longestRow } from '../../ids/row_splits.js';
 import type { RowPairInput } from '../../ids/row_pair.js';
 import { isSparse, type SparseInput } from '../../ids/sparse_values.js';
 import { toInt32 } from '../../ids/whole_ids.js';
-import { keyReaderOf } from '../models/key_inputs.js';
+import { keyReaderOf, type KeysInput } from '../models/key_inputs.js';
 import { isStandIn, standInFor, takeRows } from '../stand_ins.js';
 import { MODELS, override } from '../models/own_models.js';
 import { BATCHES } from './dataset_batches.js';
@@ -20,8 +20,8 @@ import { weighBatch } from './sample_weights.js';
 /** Rows of ids or of weights, of different lengths. */
 export type RaggedValue = RaggedTensor | RowPairInput | SparseInput;
 
-/** An input of a model: rows may have different lengths where the model has an input [null, null]. */
-export type ModelInput = tf.Tensor | RaggedValue;
+/** An input of a model: rows may have different lengths where the model has an input [null, null]; keys, where it takes those. */
+export type ModelInput = tf.Tensor | RaggedValue | KeysInput;
 
 /** The inputs of a model: one, a list in the order of its inputs, or an object by their names. */
 export type ModelInputs = ModelInput | readonly ModelInput[] | { readonly [name: string]: ModelInput };

@@ -308,6 +308,21 @@ describe('openTable', () => {
     optimizer.dispose();
   });
 
+  it('is found in a model, within models in it too', () => {
+    const [inner, outer] = [open({ name: 'inner' }), open({ name: 'outer' })];
+    const input = emb.input({ shape: [2], dtype: 'string' });
+    const pooled = emb.layers.embedding({ table: inner, combiner: 'sum' }).apply(input) as tf.SymbolicTensor;
+    const nested = tf.model({ inputs: input, outputs: pooled });
+    const keys = emb.input({ shape: [2], dtype: 'string' });
+    const own = emb.layers.embedding({ table: outer, combiner: 'sum' }).apply(keys) as tf.SymbolicTensor;
+    const sum = tf.layers.add().apply([nested.apply(keys) as tf.SymbolicTensor, own]) as tf.SymbolicTensor;
+    const model = tf.model({ inputs: keys, outputs: sum });
+    expect(emb.openTables(model)).toEqual({ inner, outer });
+    expect(take(model.predict([['a', 'b']] as never))).toEqual([0, 0, 0]);
+    expectError(() => emb.openTables(null as never), 'TypeError', 'model');
+    model.dispose();
+  });
+
   it('takes both ends of 64 bits, of either sign, and a table of one row', () => {
     const table = open({ keys: 'int64', capacity: 1 });
     const rows = tf.tensor2d([[1, 2, 3]]);

@@ -1,16 +1,16 @@
 /**
  * Open tables beside tables of row numbers: a lookup of 40,960 uniform keys with its Adagrad step, a lookup alone, and
  * steps of which a quarter of the keys is new, so that others go. Both take turns; medians. Prints JSON lines.
- *   node --import tsx tools/bench/open_tables.ts [cpu | tensorflow] [rows] [columns]
+ *   node --import tsx tools/bench/tables/open_tables.ts [cpu | tensorflow] [rows] [columns]
  */
 import * as tf from '@tensorflow/tfjs';
-import { Random } from '../../test/helpers/random.js';
-import { Load, median, printLine } from './stopwatch.js';
+import { Random } from '../../../test/helpers/random.js';
+import { Load, median, printLine } from '../stopwatch.js';
 
 const [backend = 'cpu', rowsText = '1000000', dimText = '64'] = process.argv.slice(2);
 const [rows, dim, count, rounds] = [Number(rowsText), Number(dimText), 40_960, 21];
 if (backend === 'tensorflow') await import('@tensorflow/tfjs-node');
-const emb = await import('../../src/node.js');
+const emb = await import('../../../src/node.js');
 await tf.setBackend(backend);
 
 const random = new Random(1);
