@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { Fill } from '../../backends/fill.js';
 import { devicesInUse } from '../../backends/registry.js';
 import { isRecording, refuseRecording } from '../../backends/recordings.js';
-import type { Table, TableKeys } from '../../backends/table.js';
+import type { Table } from '../../backends/table.js';
 import { readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { checkBoolean, checkDimension, checkName } from '../../base/layer_arguments.js';
@@ -56,7 +56,7 @@ const PROBED = 4096;
  *
  * Rows 0 to capacity - 1 belong to keys; those that unknown keys share come after them.
  */
-export class OpenTable extends EmbeddingTable implements TableKeys {
+export class OpenTable extends EmbeddingTable {
   static {
     brand(this, 'OpenTable');
   }

@@ -48,7 +48,22 @@ describe('a SavedModel of layers, run here', () => {
         else {
           const run = loaded as emb.RunnableSavedModel;
           const names = namesOf(model.inputs);
-          const outputs = run.predict(Object.fromEntries(inputs.map((input, i) => [names[i]!, input])));
+          const outputs = ((): tf.NamedTensorMap | null => {
+            try {
+              return run.predict(Object.fromEntries(inputs.map((input, i) => [names[i]!, input])));
+            } catch (error) {
+              // TensorFlow has the op on processors for which it uses oneDNN alone.
+              if (!/CPU implementation of Conv3D currently only supports dilated rates/.test(String(error)))
+                throw error;
+              return null;
+            }
+          })();
+          if (outputs === null) {
+            expect(title).toMatch(/^Conv3D, dilated/);
+            run.dispose();
+            tf.engine().endScope();
+            return;
+          }
           namesOf(model.outputs).forEach((name, i) => {
             const [found, wanted] = [outputs[name]!, expected[i]!];
             const difference = largestDifference([...found.dataSync()], [...wanted.dataSync()]);
