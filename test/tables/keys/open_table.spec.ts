@@ -318,6 +318,8 @@ describe('openTable', () => {
     const sum = tf.layers.add().apply([nested.apply(keys) as tf.SymbolicTensor, own]) as tf.SymbolicTensor;
     const model = tf.model({ inputs: keys, outputs: sum });
     expect(emb.openTables(model)).toEqual({ inner, outer });
+    expect(emb.openTables(model, ['outer']).outer).toBe(outer);
+    expectError(() => emb.openTables(model, ['other']), 'ValueError', 'names');
     expect(take(model.predict([['a', 'b']] as never))).toEqual([0, 0, 0]);
     expectError(() => emb.openTables(null as never), 'TypeError', 'model');
     model.dispose();
