@@ -88,8 +88,6 @@ export class Table implements TableForm {
   /** The name that what made it gave to it, where tfjs does not know it. */
   givenName: string | null = null;
   lastPlace: LastPlace | null = null;
-  /** What finds its rows; null: ids are row numbers. */
-  keys: TableKeys | null = null;
   /** Which optimizers hold slots of it; weakly, because a table may outlive an optimizer. */
   readonly #holders = new Set<WeakRef<SlotHolder>>();
   /** How many rows it had before it got more: state that was saved then is still its own. */

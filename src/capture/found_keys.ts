@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { TableLayer } from '../layers/embedding/table_layer.js';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { keyInputOf, type FoundRows, type KeyInput, type KeyUse } from '../tables/keys/key_input.js';
+import { isSameUse, keyInputOf, type FoundRows, type KeyInput, type KeyUse } from '../tables/keys/key_input.js';
 import { OpenTable } from '../tables/keys/open_table.js';
 import { keyReaderOf } from '../tfjs/models/key_inputs.js';
 import { keyedLike } from '../tfjs/stand_ins.js';
@@ -15,15 +15,15 @@ import { compiledOf, type Purpose } from './steps.js';
 /** How layers of a model use the keys of one of its inputs; those within models in it too. */
 function usesOf(model: tf.LayersModel, input: number): KeyUse[] {
   const symbol = model.inputs[input]!;
-  const uses = new Map<string, KeyUse>();
+  const uses: KeyUse[] = [];
   for (const node of symbol.sourceLayer.outboundNodes) {
     const place = node.inputTensors.indexOf(symbol);
     const layer = node.outboundLayer;
     if (place < 0 || !model.layers.includes(layer)) continue;
     const found = layer instanceof tf.LayersModel ? usesOf(layer, place) : ownUse(layer, place);
-    for (const use of found) uses.set(`${use.table.name} ${use.skipZero}`, use);
+    for (const use of found) if (!uses.some((known) => isSameUse(known, use))) uses.push(use);
   }
-  return [...uses.values()];
+  return uses;
 }
 
 function ownUse(layer: tf.layers.Layer, place: number): KeyUse[] {

@@ -389,7 +389,7 @@ export class EmbeddingTable {
     table.setForm(this.form);
     acceptFloats(weight, this.form, this.name);
     this.#settleWrites(weight);
-    this.created(table);
+    this.created();
     table.settings = {
       name: weight.originalName,
       optimizer: this.optimizer,
@@ -399,12 +399,8 @@ export class EmbeddingTable {
     };
   }
 
-  /**
-   * Called when the weight was made, for tables of other kinds.
-   *
-   * @param _table - The table of the weight.
-   */
-  protected created(_table: Table): void {}
+  /** Called when the weight was made, for tables of other kinds. */
+  protected created(): void {}
 
   /** Under which the weight is saved: a table's own name where layers share it, which come and go. */
   #savedName({ originalName }: tf.LayerVariable, { name, weightName }: TableHolder): string {

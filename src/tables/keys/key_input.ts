@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import type { IdsInput } from '../../ids/parse_ids.js';
+import { splitsOfRowIds, takeEntries } from '../../ids/ragged_entries.js';
 import { longestRow, placeSplits } from '../../ids/row_splits.js';
 import { keyedRowsOf, standInFor, type KeyedRows, type RaggedRows } from '../../tfjs/stand_ins.js';
 import { PADDING } from './open_rows.js';
@@ -22,11 +23,14 @@ export interface FoundRows {
   readonly rowSplits: tf.Tensor1D | null;
 }
 
-const nameOf = ({ table, skipZero }: KeyUse): string => `${table.name} ${String(skipZero)}`;
+/** Whether two layers ask for the same row numbers. */
+export function isSameUse(a: KeyUse, b: KeyUse): boolean {
+  return a.table === b.table && a.skipZero === b.skipZero;
+}
 
 export class KeyInput implements KeyedRows {
   /** Row numbers that were found before, by use. */
-  readonly #found = new Map<string, readonly [KeyUse, FoundRows]>();
+  readonly found: (readonly [KeyUse, FoundRows])[] = [];
 
   constructor(
     readonly batch: KeyBatch,
@@ -49,24 +53,30 @@ export class KeyInput implements KeyedRows {
 
   take(rows: Int32Array): KeyInput {
     const { words, layout, texts } = this.batch;
-    const places = placesOf(layout, rows);
-    const taken = new Int32Array(2 * places.length);
-    places.forEach((place, i) => {
-      taken[2 * i] = words[2 * place]!;
-      taken[2 * i + 1] = words[2 * place + 1]!;
-    });
-    const ofTaken = texts === null ? null : () => Array.from(places, (place) => texts()[place]);
-    return new KeyInput({ words: taken, layout: layoutOfRows(layout, rows), texts: ofTaken }, this.length);
+    const isDense = layout.kind === 'dense';
+    const splits = isDense ? [] : [splitsOfRows(layout)];
+    // Of dense rows each is an entry.
+    const width = isDense ? tf.util.sizeFromShape(layout.shape.slice(1)) : 1;
+    const taken = takeEntries({ splits, values: words, size: 2 * width }, rows);
+    const ofTaken = (): unknown[] => {
+      const places = Int32Array.from({ length: words.length / 2 }, (_, place) => place);
+      const all = texts!();
+      return Array.from(takeEntries({ splits, values: places, size: width }, rows).values, (place) => all[place]);
+    };
+    const taking: KeyLayout = isDense
+      ? { kind: 'dense', shape: [rows.length, ...layout.shape.slice(1)] }
+      : { kind: 'ragged', nestedRowSplits: taken.splits };
+    const batch = { words: taken.values as Int32Array, layout: taking, texts: texts === null ? null : ofTaken };
+    return new KeyInput(batch, this.length);
   }
 
   /** Takes row numbers that were found before. */
   know(use: KeyUse, found: FoundRows): void {
-    this.#found.set(nameOf(use), [use, found]);
+    this.found.push([use, found]);
   }
 
-  /** Row numbers that were found before. */
-  get found(): (readonly [KeyUse, FoundRows])[] {
-    return [...this.#found.values()];
+  #knownOf(use: KeyUse): FoundRows | undefined {
+    return this.found.find(([other]) => isSameUse(use, other))?.[1];
   }
 
   /** The same keys, of which no row numbers are known. */
@@ -88,7 +98,7 @@ export class KeyInput implements KeyedRows {
   present(use: KeyUse): tf.Tensor {
     return tf.tidy(() => {
       const { words, layout } = this.batch;
-      const known = this.#found.get(nameOf(use))?.[1].rows[0];
+      const known = this.#knownOf(use)?.rows[0];
       if (layout.kind === 'dense' && known !== undefined) return known.notEqual(PADDING).reshape([...layout.shape]);
       const places = known === undefined ? use.table.present(words, use.skipZero) : null;
       const isThere = new Uint8Array(words.length / 2).fill(places === null ? 1 : 0);
@@ -106,7 +116,7 @@ export class KeyInput implements KeyedRows {
   /** Row numbers as layers look them up, one for each lookup of the table. Call inside a tidy. */
   idsFor(use: KeyUse): tf.Tensor[] {
     const { layout } = this.batch;
-    const known = this.#found.get(nameOf(use))?.[1];
+    const known = this.#knownOf(use);
     const rows = known?.rows ?? use.table.rowsOf(this.batch, use.skipZero).map((each) => tf.tensor1d(each, 'int32'));
     if (layout.kind === 'dense') return rows.map((each) => each.reshape([...layout.shape]));
     const rowSplits = known?.rowSplits ?? tf.tensor1d(splitsOfRows(layout), 'int32');
@@ -124,28 +134,6 @@ function splitsOfRows(layout: KeyLayout): Int32Array {
   throw new Error('sparse keys become ragged rows when they are read');
 }
 
-/** Where the keys of these rows lie. */
-function placesOf(layout: KeyLayout, rows: Int32Array): Int32Array {
-  if (layout.kind === 'dense') {
-    const width = tf.util.sizeFromShape(layout.shape.slice(1));
-    return Int32Array.from({ length: rows.length * width }, (_, i) => {
-      return rows[Math.floor(i / width)]! * width + (i % width);
-    });
-  }
-  const splits = splitsOfRows(layout);
-  const places: number[] = [];
-  for (const row of rows) for (let place = splits[row]!; place < splits[row + 1]!; place++) places.push(place);
-  return Int32Array.from(places);
-}
-
-function layoutOfRows(layout: KeyLayout, rows: Int32Array): KeyLayout {
-  if (layout.kind === 'dense') return { kind: 'dense', shape: [rows.length, ...layout.shape.slice(1)] };
-  const splits = splitsOfRows(layout);
-  const taken = new Int32Array(rows.length + 1);
-  rows.forEach((row, i) => (taken[i + 1] = taken[i]! + splits[row + 1]! - splits[row]!));
-  return { kind: 'ragged', nestedRowSplits: [taken] };
-}
-
 /** Sparse keys as ragged rows. */
 function raggedLayout({ layout, ...rest }: KeyBatch, path: string): KeyBatch {
   if (layout.kind !== 'sparse') return { layout, ...rest };
@@ -153,9 +141,8 @@ function raggedLayout({ layout, ...rest }: KeyBatch, path: string): KeyBatch {
   if (denseShape.length !== 2) {
     throw new ValueError(path, 'sparse keys of rank 2', described(`rank ${denseShape.length}`));
   }
-  const splits = new Int32Array(denseShape[0]! + 1);
-  for (let i = 0; i < indices.length; i += 2) splits[indices[i]! + 1]! += 1;
-  for (let row = 1; row < splits.length; row++) splits[row]! += splits[row - 1]!;
+  const rowIds = Int32Array.from({ length: indices.length / 2 }, (_, i) => indices[2 * i]!);
+  const splits = splitsOfRowIds(rowIds, rowIds.length, denseShape[0]);
   return { layout: { kind: 'ragged', nestedRowSplits: [splits] }, ...rest };
 }
 

@@ -302,9 +302,6 @@ export class KeySteps {
     return (word >>> 0) / 2 ** 32 < admit.probability ? 1 : 0;
   }
 
-  /** Rows that `upsert` gave to keys that had none. */
-  upserted: number[] = [];
-
   /** Finds the rows of keys, which get one where they have none, whatever `admit` says; between steps. */
   upsert(keys: KeyWords, rows: Int32Array): Admissions {
     const { index, step } = this;
@@ -328,7 +325,7 @@ export class KeySteps {
     });
     this.#checkRoom(perShard, () => undefined);
     perShard.forEach((more, shard) => this.#makeRoom(shard, more, evicted, kept));
-    this.upserted = fresh.lows.map((low, i) => {
+    const admitted = fresh.lows.map((low, i) => {
       const row = index.take(low, fresh.highs[i]!);
       index.entries[row * ENTRY_WORDS + LAST] = step;
       return row;
@@ -336,7 +333,7 @@ export class KeySteps {
     rows.forEach((row, i) => {
       if (row < 0) rows[i] = index.find(keys[2 * i]!, keys[2 * i + 1]!);
     });
-    return this.#told(this.upserted, evicted);
+    return this.#told(admitted, evicted);
   }
 
   /** Takes their rows from keys, between steps. */

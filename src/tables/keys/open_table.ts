@@ -3,7 +3,6 @@ import * as tf from '@tensorflow/tfjs';
 import type { Fill } from '../../backends/fill.js';
 import { devicesInUse } from '../../backends/registry.js';
 import { isRecording, refuseRecording } from '../../backends/recordings.js';
-import type { Table } from '../../backends/table.js';
 import { readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { checkBoolean, checkDimension, checkName } from '../../base/layer_arguments.js';
@@ -150,12 +149,11 @@ export class OpenTable extends EmbeddingTable {
     return freed + 1;
   }
 
-  protected override created(table: Table): void {
+  protected override created(): void {
     if (devicesInUse()?.joins === true) {
       const expected = 'a backend whose tables belong to this process alone: keys of others would not be known here';
       throw new RuntimeError('backend', expected, described(`${tf.getBackend()}, for open table ${this.name}`));
     }
-    table.keys = this;
   }
 
   /**
@@ -362,7 +360,7 @@ export class OpenTable extends EmbeddingTable {
     const variable = this.built();
     const steps = this.#rows.now;
     const found = new Int32Array(count);
-    const { evicted } = steps.upsert(batch.words, found);
+    const { admitted, evicted } = steps.upsert(batch.words, found);
     const values = rows.dataSync<'float32'>();
     // The last of a key counts.
     const last = new Map<number, number>();
@@ -374,7 +372,7 @@ export class OpenTable extends EmbeddingTable {
       ordered.set(values.subarray(from, from + this.outputDim), i * this.outputDim);
     });
     writeRowsAt(variable, sorted, ordered);
-    this.table!.restartSlots(Int32Array.from(steps.upserted).sort());
+    this.table!.restartSlots(admitted.sort());
     if (this.keepTexts) {
       const texts = batch.texts!();
       found.forEach((row, i) => this.#rows.texts.set(row, texts[i] as string));
