@@ -4,10 +4,11 @@ import type { LookedUp, Lookup, LookupGradient, RowGradientTensors } from '../ba
 import { ArgumentTypeError, RuntimeError, described, ValueError } from '../base/errors.js';
 import { gradientOfMax, maxPooled, withoutMax } from './max_pooling.js';
 import { isTapeOn, withLazyGradient, refuseSecond, withoutTape } from '../tfjs/lazy_gradient.js';
-import { IdOutOfRange } from '../backends/kernel_set.js';
+import { IdOutOfRange, SINGLE_ROW, type BagOptions } from '../backends/kernel_set.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { currentBackend, storeInUse } from '../backends/registry.js';
 import { outOfRangeError } from '../ids/id_out_of_range.js';
+import { sharedUniformSplits } from '../ids/row_splits.js';
 import { perProcess } from '../base/per_process.js';
 import { type Table, type TableKeys, tableOf, variableText } from '../backends/table.js';
 
@@ -68,6 +69,17 @@ export function runLookups(lookups: readonly Lookup[]): LookedUp[] {
         lookups.forEach((lookup) => withPublicErrors(() => run([lookup]), lookup.table));
       throw error;
     }
+  });
+}
+
+/** Rows of a table by their numbers, row-major, in any order; zeros for a number that none has. Nothing is on the tape. */
+export function readRowsAt(table: tf.Variable, rows: Int32Array): Float32Array {
+  return tf.tidy(() => {
+    const values = tf.tensor1d(rows, 'int32');
+    const rowSplits = tf.tensor1d(sharedUniformSplits(rows.length, 1), 'int32');
+    const options: BagOptions = { ...SINGLE_ROW, outOfRange: 'zero' };
+    const [found] = runLookups([{ table: tableOf(table), bags: { values, rowSplits, weights: null }, options }]);
+    return found!.pooled.dataSync<'float32'>();
   });
 }
 

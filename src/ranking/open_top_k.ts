@@ -2,10 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import { floatTable } from '../backends/kernel_set.js';
 import type { IdLists } from '../backends/ranking.js';
-import { readRows } from '../backends/stores/table_rows.js';
 import { ValueError, described } from '../base/errors.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import type { KeysInput } from '../tfjs/models/key_inputs.js';
+import { readRowsAt } from '../lookup/lookup.js';
 import { readKeys } from '../tables/keys/read_keys.js';
 import type { OpenTable } from '../tables/keys/open_table.js';
 import { kernelsInUse } from './ranked_table.js';
@@ -66,17 +66,7 @@ class UsedRows {
     const columns = this.table.outputDim;
     const { rows } = this;
     for (const { firstRow: first, rows: count } of rowBlocks({ rows: rows.length, columns })) {
-      const [from, to] = [rows[first]!, rows[first + count - 1]!];
-      const all = readRows(variable, from, to - from + 1) as Float32Array;
-      if (to - from + 1 === count) {
-        visit(all, first, count);
-        continue;
-      }
-      const values = new Float32Array(count * columns);
-      for (let i = 0; i < count; i++) {
-        const at = (rows[first + i]! - from) * columns;
-        values.set(all.subarray(at, at + columns), i * columns);
-      }
+      const values = readRowsAt(variable, rows.subarray(first, first + count));
       visit(values, first, count);
     }
   }

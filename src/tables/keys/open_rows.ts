@@ -3,7 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { rowFiller, type Fill } from '../../backends/fill.js';
 import type { Table } from '../../backends/table.js';
 import { readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
+import { rowBlocks } from '../../base/row_blocks.js';
 import { INT32_MAX } from '../../base/types.js';
+import { readRowsAt } from '../../lookup/lookup.js';
 import { afterWrites, beforeReads } from '../../tfjs/layer_weights.js';
 import { ENTRY_WORDS, KEY_HIGH, KeyHash, KeyIndex } from './key_index.js';
 import type { Admit, Evict, Unknown } from './key_rules.js';
@@ -238,17 +240,12 @@ export class OpenRows {
     const variable = this.table.built();
     const { outputDim } = this.table;
     const norms = new Float64Array(rows.length);
-    const atOnce = 4096;
-    for (let first = 0; first < rows.length;) {
-      const start = rows[first]!;
-      let end = first + 1;
-      while (end < rows.length && rows[end]! < start + atOnce) end += 1;
-      const values = readRows(variable, start, rows[end - 1]! - start + 1);
-      for (; first < end; first++) {
+    for (const { firstRow: first, rows: count } of rowBlocks({ rows: rows.length, columns: outputDim })) {
+      const values = readRowsAt(variable, Int32Array.from(rows.slice(first, first + count)));
+      for (let i = 0; i < count; i++) {
         let sum = 0;
-        const at = (rows[first]! - start) * outputDim;
-        for (let column = 0; column < outputDim; column++) sum += values[at + column]! ** 2;
-        norms[first] = Number.isNaN(sum) ? Infinity : sum;
+        for (let column = 0; column < outputDim; column++) sum += values[i * outputDim + column]! ** 2;
+        norms[first + i] = Number.isNaN(sum) ? Infinity : sum;
       }
     }
     return norms;

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { Fill } from '../../backends/fill.js';
 import { devicesInUse } from '../../backends/registry.js';
 import { isRecording, refuseRecording } from '../../backends/recordings.js';
-import { readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
+import { writeRowsAt } from '../../backends/stores/table_rows.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { checkBoolean, checkDimension, checkName } from '../../base/layer_arguments.js';
 import { nextName } from '../../base/layer_names.js';
@@ -12,7 +12,7 @@ import { brand } from '../../base/per_process.js';
 import { refusePositional } from '../../base/positional.js';
 import type { RaggedTensor } from '../../ids/ragged_tensor.js';
 import type { EmbeddingLookupOptions } from '../../lookup/embedding_lookup.js';
-import { lookupScope } from '../../lookup/lookup.js';
+import { lookupScope, readRowsAt } from '../../lookup/lookup.js';
 import { isTapeOn } from '../../tfjs/lazy_gradient.js';
 import { EmbeddingTable } from '../embedding_table.js';
 import type { ExtendArgs } from '../extension.js';
@@ -24,7 +24,7 @@ import { roundingSeed } from '../table_seed.js';
 import { ENTRY_WORDS, KEY_HIGH, MOST_ROWS } from './key_index.js';
 import { readAdmit, readEvict, readUnknown, type Admit, type Evict, type Unknown } from './key_rules.js';
 import { lookUpKeys } from './look_up_keys.js';
-import { OpenRows } from './open_rows.js';
+import { NO_ROW, OpenRows } from './open_rows.js';
 import { checkKind, evictConfig, OPEN_TABLE_ARGUMENTS, tableArgs, type OpenTableArgs } from './open_table_args.js';
 import type { KeyWords } from './key_steps.js';
 import { WeightHolder } from './weight_holder.js';
@@ -324,17 +324,18 @@ export class OpenTable extends EmbeddingTable {
     const { batch, found } = this.#found(keys);
     const variable = this.built();
     const { outputDim } = this;
-    const values = new Float32Array(found.length * outputDim);
-    const hashes = this.#rows.hashes;
+    const values = readRowsAt(
+      variable,
+      found.map((row) => (row >= 0 ? row : NO_ROW)),
+    );
+    const unknown = [...found.keys()].filter((i) => found[i]! < 0);
     const { words } = batch;
-    found.forEach((row, i) => {
-      const into = values.subarray(i * outputDim, (i + 1) * outputDim);
-      if (row >= 0) return into.set(readRows(variable, row, 1));
-      for (let hash = 0; hash < hashes; hash++) {
-        const shared = readRows(variable, this.#rows.rowOfUnknown(words[2 * i]!, words[2 * i + 1]!, hash), 1);
-        for (let column = 0; column < outputDim; column++) into[column]! += shared[column]!;
-      }
-    });
+    for (let hash = 0; hash < this.#rows.hashes; hash++) {
+      const shared = unknown.map((i) => this.#rows.rowOfUnknown(words[2 * i]!, words[2 * i + 1]!, hash));
+      readRowsAt(variable, Int32Array.from(shared)).forEach((value, at) => {
+        values[unknown[Math.floor(at / outputDim)]! * outputDim + (at % outputDim)]! += value;
+      });
+    }
     const tensor = tf.tensor2d(values, [found.length, outputDim]);
     return returnExists ? { values: tensor, exists: Array.from(found, (row) => row >= 0) } : tensor;
   }
@@ -444,8 +445,7 @@ export class OpenTable extends EmbeddingTable {
     const give = (): { keys: BigInt64Array | string[]; rows: tf.Tensor2D } => {
       const rows = Int32Array.from(chunk);
       chunk = [];
-      const values = new Float32Array(rows.length * this.outputDim);
-      rows.forEach((row, i) => values.set(readRows(variable, row, 1), i * this.outputDim));
+      const values = readRowsAt(variable, rows);
       return { keys: this.#rows.keysAt(rows), rows: tf.tensor2d(values, [rows.length, this.outputDim]) };
     };
     for (const row of this.#rows.now.index.rows()) {
