@@ -15,14 +15,23 @@
  * }
  */
 export function brand(cls: { readonly prototype: object }, name: string): void {
-  const mark = Symbol.for(`tfjs-embeddings.${name}`);
+  const mark = markOf(name);
   Object.defineProperty(cls.prototype, mark, { value: true });
   Object.defineProperty(cls, Symbol.hasInstance, {
     value(this: unknown, value: unknown): boolean {
       if (this !== cls) return Function.prototype[Symbol.hasInstance].call(this as never, value);
-      return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[mark] === true;
+      return hasBrand(value, name);
     },
   });
+}
+
+/** What `instanceof` says of a class branded so, without the class, which then need not be in a bundle. */
+export function hasBrand(value: unknown, name: string): boolean {
+  return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[markOf(name)] === true;
+}
+
+function markOf(name: string): symbol {
+  return Symbol.for(`tfjs-embeddings.${name}`);
 }
 
 const KEY = Symbol.for('tfjs-embeddings');

@@ -9,7 +9,8 @@ import { readOptions } from '../base/options.js';
 import { strayPosition } from '../ids/id_out_of_range.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkMatrix } from '../lookup/arguments.js';
-import { isOpenTable, type OpenTable } from '../tables/keys/open_table.js';
+import type { OpenTable } from '../tables/keys/open_table.js';
+import { isOpenTable } from '../tables/keys/is_open_table.js';
 import { openTopK, type KeyedTopK, type KeyedTopKOptions } from './open_top_k.js';
 import { readRankedTable, visitRows, type RankedTable } from './ranked_table.js';
 

@@ -13,7 +13,7 @@ import {
   type SharedTableArgs,
   type TableArgs,
 } from '../../tables/embedding_table.js';
-import { isOpenTable } from '../../tables/keys/open_table.js';
+import { isOpenTable } from '../../tables/keys/is_open_table.js';
 import type { Feature } from '../embedding/layer_inputs.js';
 import { FeatureConfig } from '../../tables/feature_config.js';
 import { featurePaths, listStructure, readStructure, type FeatureStructure } from './structure.js';

@@ -539,11 +539,6 @@ export class OpenTable extends EmbeddingTable {
   }
 }
 
-/** Whether a value, which may be anything, is an open table. */
-export function isOpenTable(value: unknown): value is OpenTable {
-  return value instanceof OpenTable;
-}
-
 /**
  * Returns a table whose rows are found by keys that nobody listed: whole numbers of 64 bits, or strings.
  *

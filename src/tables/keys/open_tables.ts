@@ -1,7 +1,8 @@
 /** The open tables of a model. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
-import { isOpenTable, type OpenTable } from './open_table.js';
+import type { OpenTable } from './open_table.js';
+import { isOpenTable } from './is_open_table.js';
 
 /**
  * Returns the open tables of the layers of a model by their names, those of models within it too: of one that was loaded,

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CODECS } from '../../../src/codecs/codecs.js';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
+import { KeyIndex } from '../../../src/tables/keys/key_index.js';
 import { SLOT_NAMES, UPDATE_NAMES, slotArguments, slotShape } from '../../../src/rules/rules.js';
 import type { Random } from '../../../test/helpers/random.js';
 import type { HostileArrays } from './arrays.js';
@@ -88,6 +89,23 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
       default:
         return [bytes, random.whole(97, 100), offsets];
     }
+  }
+
+  /** An index of a few keys, often with words that no index has, and keys that are sought in it. */
+  function keyIndex(): [index: unknown[], keys: Int32Array] {
+    const index = new KeyIndex(random.pick([1, 5, 40]));
+    const words = (): number[] => [random.whole(0, 8), random.chance(0.1) ? -1 : 0];
+    for (let n = random.whole(0, index.capacity); n > 0; n--) {
+      const [low, high] = words() as [number, number];
+      if (index.find(low, high) < 0) index.take(low, high);
+    }
+    const spoilt = (from: Int32Array): Int32Array => {
+      const copy = arrays.ints(from);
+      if (random.chance(0.3)) copy[random.whole(0, copy.length)] = random.whole(-(2 ** 31), 2 ** 31);
+      return copy;
+    };
+    const keys = arrays.ints(Array.from({ length: random.whole(0, 150) }, words).flat());
+    return [[spoilt(index.groups), spoilt(index.entries), index.shardCount], keys];
   }
 
   /** A table of any codec, and its width. */
@@ -269,6 +287,19 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     hashTexts: () => columnCall('hashTexts'),
     hashNumbers: () => columnCall('hashNumbers'),
     splitTexts: () => columnCall('splitTexts'),
+    fingerprintTexts: () => {
+      const [bytes, offsets] = texts();
+      return [bytes, offsets, new Int32Array(2 * (offsets.length - 1))];
+    },
+    findKeys: () => {
+      const [index, keys] = keyIndex();
+      return [...index, keys, random.whole(-2, 3), new Int32Array(keys.length / 2)];
+    },
+    touchKeys: () => {
+      const [index, keys] = keyIndex();
+      const [found, before] = [new Int32Array(keys.length / 2), new Int32Array((keys.length / 2) * 3)];
+      return [...index, keys, random.whole(0, 3), random.whole(-2, 3), found, before];
+    },
     extendCrc32c: () => {
       const bytes = arrays.bytes(Array.from({ length: random.whole(0, 300) }, () => random.whole(0, 256)));
       const before = random.pick([0, 1, 2 ** 31, 2 ** 32 - 1, random.whole(0, 2 ** 30)]);

@@ -131,7 +131,7 @@ export const HOSTILE_SAVED_MODELS: readonly HostileSavedModel[] = [
     replaced(`${file}, a pipe`, /./, file, (path) => void execFileSync('mkfifo', [path])),
     replaced(`${file}, a device without end`, /./, file, (path) => symlinkSync('/dev/zero', path)),
     replaced(`${file}, elsewhere`, /./, file, (path) => {
-      const other = join(path, file.includes('/') ? '../../..' : '../../../test', 'elsewhere');
+      const other = join(path, file.includes('/') ? '../../..' : '../..', 'elsewhere');
       writeFileSync(other, 'elsewhere');
       symlinkSync(other, path);
     }),

@@ -4,7 +4,7 @@ import { DistributedEmbedding } from '../../../layers/distributed_embedding/laye
 import { Embedding } from '../../../layers/embedding/embedding.js';
 import { RaggedEmbedding } from '../../../layers/embedding/ragged_embedding.js';
 import { ValueError, described } from '../../../base/errors.js';
-import { isOpenTable } from '../../../tables/keys/open_table.js';
+import { isOpenTable } from '../../../tables/keys/is_open_table.js';
 import type { Operations } from '../graph/operations.js';
 import type { Value } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
