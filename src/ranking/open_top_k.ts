@@ -1,14 +1,11 @@
 /** The best keys of an open table for each query. */
 import * as tf from '@tensorflow/tfjs';
-import { floatTable } from '../backends/kernel_set.js';
 import type { IdLists } from '../backends/ranking.js';
 import { ValueError, described } from '../base/errors.js';
-import { rowBlocks } from '../base/row_blocks.js';
 import type { KeysInput } from '../tfjs/models/key_inputs.js';
-import { readRowsAt } from '../lookup/lookup.js';
 import { readKeys } from '../tables/keys/read_keys.js';
 import type { OpenTable } from '../tables/keys/open_table.js';
-import { kernelsInUse } from './ranked_table.js';
+import { visitRows } from './ranked_table.js';
 
 export interface KeyedTopKOptions {
   /** Keys that are left out, a row for each query; those without a row count for nothing. */
@@ -24,52 +21,40 @@ export interface KeyedTopK {
   keys: (BigInt64Array | string[])[];
 }
 
-/** The rows that keys have, one after the other. */
-class UsedRows {
-  readonly rows: Int32Array;
-  readonly #placeOf: Int32Array;
+/** Rows without a key that are left out of the lists of all queries of one pass. */
+const MOST_LEFT_OUT = 2 ** 22;
 
-  constructor(readonly table: OpenTable) {
-    this.rows = table.usedRows();
-    this.#placeOf = new Int32Array(table.capacity).fill(-1);
-    this.rows.forEach((row, place) => (this.#placeOf[row] = place));
-  }
+/** Rows of keys for each query, ascending and each once. */
+function listsOf(given: KeysInput | null | undefined, argument: string, queries: number, table: OpenTable) {
+  if (given === undefined || given === null) return null;
+  const batch = readKeys(given, table.keyKind, argument);
+  const expected = `keys in rows, one for each of ${queries} queries`;
+  const { layout } = batch;
+  const isRagged = layout.kind === 'ragged' && layout.nestedRowSplits.length === 1;
+  const isDense = layout.kind === 'dense' && layout.shape.length === 2;
+  if (!isRagged && !isDense) throw new ValueError(argument, expected, described('keys in another form'));
+  const splits = layout.kind === 'ragged' ? layout.nestedRowSplits[0]! : null;
+  const [count, width] =
+    splits === null ? ((layout as { shape: unknown }).shape as [number, number]) : [splits.length - 1, 0];
+  if (count !== queries) throw new ValueError(argument, expected, described(`${count} rows`));
+  const [rows] = table.foundRowsOf(batch, false) as [Int32Array];
+  return Array.from({ length: queries }, (_, q) => {
+    const [from, to] = splits === null ? [q * width, (q + 1) * width] : [splits[q]!, splits[q + 1]!];
+    return ascending(rows.subarray(from, to).filter((row) => row >= 0 && row < table.capacity));
+  });
+}
 
-  /** Places of the keys of each query, ascending and each once. */
-  lists(given: KeysInput | null | undefined, argument: string, queries: number): IdLists | null {
-    if (given === undefined || given === null) return null;
-    const batch = readKeys(given, this.table.keyKind, argument);
-    const expected = `keys in rows, one for each of ${queries} queries`;
-    const { layout } = batch;
-    const isRagged = layout.kind === 'ragged' && layout.nestedRowSplits.length === 1;
-    const isDense = layout.kind === 'dense' && layout.shape.length === 2;
-    if (!isRagged && !isDense) throw new ValueError(argument, expected, described('keys in another form'));
-    const splits = layout.kind === 'ragged' ? layout.nestedRowSplits[0]! : null;
-    const [count, width] =
-      splits === null ? ((layout as { shape: unknown }).shape as [number, number]) : [splits.length - 1, 0];
-    if (count !== queries) throw new ValueError(argument, expected, described(`${count} rows`));
-    const [rows] = this.table.foundRowsOf(batch, false) as [Int32Array];
-    const places: number[] = [];
-    const rowSplits = new Int32Array(queries + 1);
-    for (let q = 0; q < queries; q++) {
-      const [from, to] = splits === null ? [q * width, (q + 1) * width] : [splits[q]!, splits[q + 1]!];
-      const own = [...rows.subarray(from, to)].filter((row) => row >= 0 && row < this.table.capacity);
-      places.push(...[...new Set(own)].map((row) => this.#placeOf[row]!).sort((a, b) => a - b));
-      rowSplits[q + 1] = places.length;
-    }
-    return { values: Int32Array.from(places), rowSplits };
-  }
+function ascending(rows: Iterable<number>): Int32Array {
+  return Int32Array.from(new Set(rows)).sort();
+}
 
-  /** Shows the rows of keys, in blocks. */
-  visit(visit: (rows: Float32Array, first: number, count: number) => void): void {
-    const variable = this.table.variable!;
-    const columns = this.table.outputDim;
-    const { rows } = this;
-    for (const { firstRow: first, rows: count } of rowBlocks({ rows: rows.length, columns })) {
-      const values = readRowsAt(variable, rows.subarray(first, first + count));
-      visit(values, first, count);
-    }
-  }
+/** One list after the other. */
+function queryLists(lists: readonly Int32Array[]): IdLists {
+  const rowSplits = new Int32Array(lists.length + 1);
+  lists.forEach((list, q) => (rowSplits[q + 1] = rowSplits[q]! + list.length));
+  const values = new Int32Array(rowSplits[lists.length]!);
+  lists.forEach((list, q) => values.set(list, rowSplits[q]));
+  return { values, rowSplits };
 }
 
 /** `topK` of an open table, whose arguments were checked. */
@@ -80,20 +65,36 @@ export function openTopK(
   k: number,
   { exclude, only }: KeyedTopKOptions,
 ): KeyedTopK {
-  const used = new UsedRows(table);
-  const lists = { exclude: used.lists(exclude, 'exclude', count), only: used.lists(only, 'only', count) };
+  const [without, among] = [listsOf(exclude, 'exclude', count, table), listsOf(only, 'only', count, table)];
+  const { end, holes } = table.usedRange();
   const values = new Float32Array(count * k).fill(-Infinity);
   const indices = new Int32Array(count * k).fill(-1);
-  const kernels = kernelsInUse();
-  if (count > 0) {
-    used.visit((rows, firstRow, size) => {
-      const block = floatTable(rows, size, table.outputDim);
-      kernels.topK({ table: block, firstRow, queries, count, k, ...lists, values, indices });
+  // Rows that are named have keys; else those without one are left out of each query's.
+  const leftOut = among === null ? holes : new Int32Array();
+  const pass = Math.max(1, Math.floor(MOST_LEFT_OUT / Math.max(1, leftOut.length)));
+  for (let first = 0; first < count; first += pass) {
+    const asked = Math.min(pass, count - first);
+    const own = Array.from({ length: asked }, (_, q) => {
+      const list = without?.[first + q] ?? new Int32Array();
+      return list.length === 0 ? leftOut : ascending([...leftOut, ...list]);
+    });
+    const job = {
+      queries: queries.subarray(first * table.outputDim, (first + asked) * table.outputDim),
+      count: asked,
+      k,
+      exclude: queryLists(own),
+      only: among === null ? null : queryLists(among.slice(first, first + asked)),
+      values: values.subarray(first * k, (first + asked) * k),
+      indices: indices.subarray(first * k, (first + asked) * k),
+    };
+    visitRows(table.table!, (block, firstRow, kernels) => {
+      const rows = Math.min(block.rows, end - firstRow);
+      const data = block.data.subarray(0, rows * block.codec.words(block.dim));
+      if (rows > 0) kernels.topK({ ...job, table: { ...block, data, rows }, firstRow });
     });
   }
   const keys = Array.from({ length: count }, (_, q) => {
-    const places = indices.subarray(q * k, (q + 1) * k).filter((place) => place >= 0);
-    return table.keysOf(places.map((place) => used.rows[place]!));
+    return table.keysOf(indices.subarray(q * k, (q + 1) * k).filter((row) => row >= 0));
   });
   return { values: tf.tensor2d(values, [count, k]), keys };
 }

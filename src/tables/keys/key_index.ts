@@ -287,4 +287,19 @@ export class KeyIndex implements KeyArrays {
     const { usedRows } = this;
     for (let row = 0; row < usedRows; row++) if (this.isUsed(row)) yield row;
   }
+
+  /** The rows before the end of `usedRows` that no key has, ascending: found without a look at the others. */
+  holes(): Int32Array {
+    const { usedRows: end, shardCount, shards, entries } = this;
+    const found = new Int32Array(end - this.size);
+    let count = 0;
+    for (let shard = 0; shard < shardCount; shard++) {
+      const state = shard * SHARD_WORDS;
+      for (let free = shards[state + FREE_ROW]!; free > 0; free = entries[(free - 1) * ENTRY_WORDS]!) {
+        found[count++] = free - 1;
+      }
+      for (let row = shards[state + USED]! * shardCount + shard; row < end; row += shardCount) found[count++] = row;
+    }
+    return found.sort();
+  }
 }

@@ -478,12 +478,13 @@ export class OpenTable extends EmbeddingTable {
   }
 
   /**
-   * The rows that keys have, ascending.
+   * The first row after all that keys have, and the rows before it that no key has, ascending.
    *
    * @internal
    */
-  usedRows(): Int32Array {
-    return Int32Array.from(this.#rows.now.index.rows());
+  usedRange(): { end: number; holes: Int32Array } {
+    const { index } = this.#rows.now;
+    return { end: index.usedRows, holes: index.holes() };
   }
 
   /** @returns How many keys there are, came and went, and how full the index is. */

@@ -1,6 +1,7 @@
 /** Open tables by themselves: rows by hand, eviction, refusals. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { Random } from '../../helpers/random.js';
 import { artifactsOf, expectClose, expectError, leakFree, reload, take } from '../../layers/setup.js';
 import { DIM, startOf, openModel, open, batches, train, predicted } from './setup.js';
 
@@ -97,6 +98,37 @@ describe('openTable', () => {
       expect(take(only.values)).toEqual([3, 1, -Infinity, -Infinity, -Infinity, -Infinity]);
       expectError(() => emb.topK(queries, table, 3, { only: [['a']] }), 'ValueError', 'only');
       tf.dispose([rows, queries]);
+      table.dispose();
+    }),
+  );
+
+  it(
+    'of 256 shards is searched as a plain list of its keys',
+    leakFree(() => {
+      const random = new Random(5);
+      const table = emb.openTable({ outputDim: 2, capacity: 66_000 });
+      const keys = Array.from({ length: 900 }, (_, i) => 7 * i);
+      const start = tf.tensor2d(
+        Array.from({ length: 1800 }, () => random.next()),
+        [900, 2],
+      );
+      table.upsert(keys, start);
+      table.remove(keys.filter(() => random.chance(0.3)));
+      const kept = keys.filter((key) => table.has([key])[0]);
+      const rows = take(table.lookup(kept));
+      const queries = [
+        [1, 0.5],
+        [-1, 2],
+      ];
+      const exclude = [kept.slice(0, 5), [7 * 10_000]];
+      const asked = tf.tensor2d(queries);
+      const found = emb.topK(asked, table, 20, { exclude });
+      tf.dispose([start, asked, found.values]);
+      queries.forEach(([x, y], q) => {
+        const scored = kept.map((key, i) => ({ key, score: rows[2 * i]! * x! + rows[2 * i + 1]! * y! }));
+        const best = scored.filter(({ key }) => !exclude[q]!.includes(key)).sort((a, b) => b.score - a.score);
+        expect([...(found.keys[q] as BigInt64Array)].map(Number)).toEqual(best.slice(0, 20).map(({ key }) => key));
+      });
       table.dispose();
     }),
   );
