@@ -1,8 +1,6 @@
 /** A table whose rows are found by keys that nobody listed: they come as they are met, and go. */
 import * as tf from '@tensorflow/tfjs';
-import type { Fill } from '../../backends/fill.js';
-import { devicesInUse } from '../../backends/registry.js';
-import { isRecording, refuseRecording } from '../../backends/recordings.js';
+import { isRecording } from '../../backends/recordings.js';
 import { writeRowsAt } from '../../backends/stores/table_rows.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { checkBoolean, checkDimension, checkName } from '../../base/layer_arguments.js';
@@ -10,26 +8,13 @@ import { nextName } from '../../base/layer_names.js';
 import { readOptions } from '../../base/options.js';
 import { brand } from '../../base/per_process.js';
 import { refusePositional } from '../../base/positional.js';
-import type { RaggedTensor } from '../../ids/ragged_tensor.js';
-import type { EmbeddingLookupOptions } from '../../lookup/embedding_lookup.js';
-import { lookupScope, readRowsAt } from '../../lookup/lookup.js';
-import { isTapeOn } from '../../tfjs/lazy_gradient.js';
-import { EmbeddingTable } from '../embedding_table.js';
-import type { ExtendArgs } from '../extension.js';
-import { filledRows, initializerOfRows } from '../initial_values.js';
-import type { Initializer } from '../initializers.js';
-import { fillOf } from '../table_fill.js';
-import type { TableHolder } from '../table_holder.js';
-import { roundingSeed } from '../table_seed.js';
-import { ENTRY_WORDS, KEY_HIGH, MOST_ROWS } from './key_index.js';
-import { readAdmit, readEvict, readUnknown, type Admit, type Evict, type Unknown } from './key_rules.js';
-import { lookUpKeys } from './look_up_keys.js';
-import { NO_ROW, OpenRows } from './open_rows.js';
-import { checkKind, evictConfig, OPEN_TABLE_ARGUMENTS, tableArgs, type OpenTableArgs } from './open_table_args.js';
-import type { KeyWords } from './key_steps.js';
-import { WeightHolder } from './weight_holder.js';
+import { readRowsAt } from '../../lookup/lookup.js';
+import { ENTRY_WORDS, KEY_HIGH } from './key_index.js';
+import { NO_ROW } from './open_rows.js';
+import { OPEN_TABLE_ARGUMENTS, type OpenTableArgs } from './open_table_args.js';
 import type { KeysInput } from '../../tfjs/models/key_inputs.js';
-import { readKeys, type KeyBatch, type KeyKind } from './read_keys.js';
+import { readKeys, type KeyBatch } from './read_keys.js';
+import { KeyedTable } from './keyed_table.js';
 
 /** What the keys of a table have come to. */
 export interface OpenTableStats {
@@ -55,231 +40,15 @@ const PROBED = 4096;
  *
  * Rows 0 to capacity - 1 belong to keys; those that unknown keys share come after them.
  */
-export class OpenTable extends EmbeddingTable {
+export class OpenTable extends KeyedTable {
   static {
     brand(this, 'OpenTable');
-  }
-  readonly keyKind: KeyKind;
-  readonly admit: Admit;
-  readonly evict: Evict;
-  readonly unknown: Unknown;
-  readonly paddingKey: number | bigint | string | null;
-  readonly keepTexts: boolean;
-  /** Called with the keys that lost their rows, after the step that took them; of strings their fingerprints. */
-  onEvict: ((keys: BigInt64Array) => void) | null = null;
-  readonly #capacity: number;
-  readonly #fill: Fill;
-  readonly #rows: OpenRows;
-  #holder: WeightHolder | null = null;
-
-  /**
-   * @param given - See `OpenTableArgs`; of a config, also the texts of rows.
-   * @param name - The name of the table.
-   */
-  constructor(given: Partial<OpenTableArgs> & { texts?: readonly (readonly [number, string])[] }, name: string) {
-    const capacity = checkDimension(given.capacity, 'capacity');
-    const unknown = readUnknown(given.unknown);
-    const shared = typeof unknown === 'string' ? 0 : unknown.shared;
-    if (capacity + shared > MOST_ROWS)
-      throw new ValueError('capacity', `at most ${MOST_ROWS} rows in all`, capacity + shared);
-    super(tableArgs(given, capacity + shared), true, name);
-    this.#capacity = capacity;
-    this.unknown = unknown;
-    this.keyKind = checkKind(given.keys);
-    this.admit = readAdmit(given.admit, capacity);
-    this.evict = readEvict(given.evict);
-    this.keepTexts = checkBoolean(given.keepTexts, 'keepTexts', false);
-    if (this.keepTexts && this.keyKind === 'int64') {
-      throw new ValueError('keepTexts', "false, unless keys are 'string'", true);
-    }
-    this.paddingKey = given.paddingKey ?? null;
-    const padding = this.paddingKey === null ? null : readKeys([this.paddingKey], this.keyKind, 'paddingKey').words;
-    if (!this.rowCodec.isPlain) {
-      throw new ValueError('storage', "'float32': rows of an open table are written as they are", this.storage);
-    }
-    const seed = roundingSeed(this.seed ?? 0);
-    const fill = fillOf(this.initializer, { rows: capacity, columns: this.outputDim, name }, seed);
-    if (fill === null) {
-      const expected = 'an initializer whose rows do not depend on each other: zeros, ones, constant, or a random one';
-      throw new ValueError('embeddingsInitializer', expected, described(this.initializer.getClassName()));
-    }
-    this.#fill = fill;
-    this.#rows = new OpenRows(this, fill, seed, padding);
-    for (const [row, text] of given.texts ?? []) this.#rows.texts.set(row, text);
-  }
-
-  /** Rows that keys can have. */
-  get capacity(): number {
-    return this.#capacity;
-  }
-
-  /**
-   * How many lookups a lookup of keys is, whose results are added.
-   *
-   * @internal
-   */
-  get lookups(): number {
-    return typeof this.unknown === 'string' ? 1 : this.unknown.hashes;
-  }
-
-  /**
-   * Whether keys may stand for nothing.
-   *
-   * @internal
-   */
-  get pads(): boolean {
-    return this.unknown === 'drop' || this.#rows.padding !== null;
-  }
-
-  /** The weight that holds keys and what was counted of them, once a layer was built. */
-  get stateWeight(): tf.LayerVariable | null {
-    return this.#rows.state;
-  }
-
-  override attach(holder: TableHolder): tf.LayerVariable {
-    const weight = super.attach(holder);
-    if (this.#rows.state === null) this.#rows.keepIn((name, shape) => holder.createState!(name, shape));
-    return weight;
-  }
-
-  override release(holder: TableHolder): number {
-    const freed = super.release(holder);
-    if (freed === 0 || this.#rows.state === null) return freed;
-    this.#rows.release();
-    return freed + 1;
-  }
-
-  protected override created(): void {
-    if (devicesInUse()?.joins === true) {
-      const expected = 'a backend whose tables belong to this process alone: keys of others would not be known here';
-      throw new RuntimeError('backend', expected, described(`${tf.getBackend()}, for open table ${this.name}`));
-    }
-  }
-
-  /**
-   * Refused: rows of keys come and go by themselves.
-   *
-   * @param _args - How many rows.
-   * @param layer - The name of the layer, in errors.
-   */
-  override extend(_args: ExtendArgs, layer: string): void {
-    const note = 'Make an open table of a larger capacity, and bring its rows by export and upsert.';
-    const received = described(`layer ${layer} on open table ${this.name}`);
-    throw new RuntimeError('extend', 'a table whose ids are row numbers', received, note);
-  }
-
-  /** Rows of keys begin when a key gets them. */
-  override packing(_initializer: Initializer): Initializer {
-    const capacity = this.#capacity;
-    const rows = this.inputDim - capacity;
-    const columns = this.outputDim;
-    return super.packing(
-      initializerOfRows({ rows: this.inputDim, columns }, (write) => {
-        filledRows({ rows, columns }, this.#fill)((firstRow, values) => write(capacity + firstRow, values));
-      }),
-    );
-  }
-
-  /**
-   * The weight, which is made where no layer has.
-   *
-   * @internal
-   */
-  built(): tf.Variable {
-    if (this.variable === null) {
-      this.#holder = new WeightHolder(`${this.name}_holder`, this.weightForm);
-      this.attach(this.#holder);
-    }
-    return this.variable!;
-  }
-
-  /** Frees the weights of a table that no layer holds. */
-  dispose(): void {
-    if (this.#holder !== null) this.release(this.#holder);
-    this.#holder = null;
-  }
-
-  /** @internal */
-  begin(): void {
-    this.#rows.begin();
-  }
-
-  /** @internal */
-  commit(): void {
-    this.#rows.commit();
-  }
-
-  /** @internal */
-  undo(): void {
-    this.#rows.undo();
-  }
-
-  /**
-   * The row numbers of keys, one list for each of `lookups`. Within a training step of the table its rules hold for them;
-   * anywhere else keys are only found.
-   *
-   * @internal
-   */
-  rowsOf(batch: KeyBatch, skipZero: boolean): Int32Array[] {
-    refuseRecording(`table ${this.name} finds the rows of keys within it`);
-    this.built();
-    return this.#rows.rows(batch, skipZero, this.#trains());
-  }
-
-  /**
-   * The same, only found.
-   *
-   * @internal
-   */
-  foundRowsOf(batch: KeyBatch, skipZero: boolean): Int32Array[] {
-    return this.#rows.rows(batch, skipZero, false);
-  }
-
-  /**
-   * The same in a step that the caller began.
-   *
-   * @internal
-   */
-  trainedRowsOf(batch: KeyBatch, skipZero: boolean): Int32Array[] {
-    return this.#rows.rows(batch, skipZero, true);
-  }
-
-  /** Whether a lookup now is one of a training step of this table. Throws RuntimeError under a stock optimizer. */
-  #trains(): boolean {
-    const table = this.table!;
-    if (!table.variable.trainable || !isTapeOn()) return false;
-    const scope = lookupScope();
-    if (scope === null) {
-      const expected = `an emb.train optimizer, because table ${this.name} is open: its rows come and go`;
-      throw new RuntimeError('optimizer', expected, described('a stock optimizer, or tf.variableGrads'));
-    }
-    if (!scope.manages(table)) return false;
-    scope.open(this);
-    return true;
-  }
-
-  /**
-   * Places of the keys that are no padding; null: all.
-   *
-   * @internal
-   */
-  present(words: KeyWords, skipZero: boolean): Int32Array | null {
-    return this.#rows.present(words, skipZero);
-  }
-
-  /**
-   * For `emb.embeddingLookup`.
-   *
-   * @internal
-   */
-  lookUpKeys(keys: unknown, options: EmbeddingLookupOptions): tf.Tensor | RaggedTensor {
-    return lookUpKeys(this, keys, options);
   }
 
   /** @returns How many keys have a row. */
   size(): number {
-    if ((this.evict?.after ?? null) !== null) this.#rows.tell(this.#rows.now.freeOld());
-    return this.#rows.now.index.size;
+    if ((this.evict?.after ?? null) !== null) this.keyRows.tell(this.keyRows.now.freeOld());
+    return this.keyRows.now.index.size;
   }
 
   /**
@@ -296,7 +65,7 @@ export class OpenTable extends EmbeddingTable {
   #found(keys: KeysInput): { batch: KeyBatch; found: Int32Array } {
     const batch = readKeys(keys, this.keyKind, 'keys');
     const found = new Int32Array(batch.words.length / 2);
-    this.#rows.now.find(batch.words, found);
+    this.keyRows.now.find(batch.words, found);
     return { batch, found };
   }
 
@@ -330,8 +99,8 @@ export class OpenTable extends EmbeddingTable {
     );
     const unknown = [...found.keys()].filter((i) => found[i]! < 0);
     const { words } = batch;
-    for (let hash = 0; hash < this.#rows.hashes; hash++) {
-      const shared = unknown.map((i) => this.#rows.rowOfUnknown(words[2 * i]!, words[2 * i + 1]!, hash));
+    for (let hash = 0; hash < this.keyRows.hashes; hash++) {
+      const shared = unknown.map((i) => this.keyRows.rowOfUnknown(words[2 * i]!, words[2 * i + 1]!, hash));
       readRowsAt(variable, Int32Array.from(shared)).forEach((value, at) => {
         values[unknown[Math.floor(at / outputDim)]! * outputDim + (at % outputDim)]! += value;
       });
@@ -359,7 +128,7 @@ export class OpenTable extends EmbeddingTable {
       throw new ValueError('rows', shape, rows);
     }
     const variable = this.built();
-    const steps = this.#rows.now;
+    const steps = this.keyRows.now;
     const found = new Int32Array(count);
     const { admitted, evicted } = steps.upsert(batch.words, found);
     const values = rows.dataSync<'float32'>();
@@ -376,10 +145,10 @@ export class OpenTable extends EmbeddingTable {
     this.table!.restartSlots(admitted.sort());
     if (this.keepTexts) {
       const texts = batch.texts!();
-      found.forEach((row, i) => this.#rows.texts.set(row, texts[i] as string));
+      found.forEach((row, i) => this.keyRows.texts.set(row, texts[i] as string));
     }
-    this.#rows.tell(evicted);
-    this.#rows.changed();
+    this.keyRows.tell(evicted);
+    this.keyRows.changed();
   }
 
   /**
@@ -393,9 +162,9 @@ export class OpenTable extends EmbeddingTable {
     const { found } = this.#found(keys);
     const rows = new Set(found);
     rows.delete(-1);
-    this.#rows.now.remove([...rows]);
-    for (const row of rows) this.#rows.texts.delete(row);
-    this.#rows.changed();
+    this.keyRows.now.remove([...rows]);
+    for (const row of rows) this.keyRows.texts.delete(row);
+    this.keyRows.changed();
     return rows.size;
   }
 
@@ -417,14 +186,14 @@ export class OpenTable extends EmbeddingTable {
       throw new RuntimeError('restrict', 'a table with `evict`, whose scores decide', described('null'));
     const size = this.size();
     if (size < Math.max(trigger, count + 1)) return 0;
-    const evicted = this.#rows.now.restrict(count);
-    this.#rows.tell(evicted);
-    this.#rows.changed();
+    const evicted = this.keyRows.now.restrict(count);
+    this.keyRows.tell(evicted);
+    this.keyRows.changed();
     return evicted.length / 2;
   }
 
   #refuseWithin(method: string): void {
-    if (!isRecording() && !this.#rows.now.isOpen) return;
+    if (!isRecording() && !this.keyRows.now.isOpen) return;
     throw new RuntimeError(method, 'a call between steps', described('one within a step'));
   }
 
@@ -446,9 +215,9 @@ export class OpenTable extends EmbeddingTable {
       const rows = Int32Array.from(chunk);
       chunk = [];
       const values = readRowsAt(variable, rows);
-      return { keys: this.#rows.keysAt(rows), rows: tf.tensor2d(values, [rows.length, this.outputDim]) };
+      return { keys: this.keyRows.keysAt(rows), rows: tf.tensor2d(values, [rows.length, this.outputDim]) };
     };
-    for (const row of this.#rows.now.index.rows()) {
+    for (const row of this.keyRows.now.index.rows()) {
       chunk.push(row);
       if (chunk.length === chunkRows) yield give();
     }
@@ -467,30 +236,18 @@ export class OpenTable extends EmbeddingTable {
       const note = 'Fingerprints of strings are not turned back into them.';
       throw new RuntimeError('keysOf', `a table with keepTexts: true`, described(`table ${this.name} without`, note));
     }
-    const { index } = this.#rows.now;
+    const { index } = this.keyRows.now;
     const asked = Int32Array.from(rows);
-    const stray = asked.findIndex(
-      (row, i) => row !== rows[i] || row < 0 || row >= this.#capacity || !index.isUsed(row),
-    );
+    const stray = asked.findIndex((row, i) => row !== rows[i] || row < 0 || row >= this.capacity || !index.isUsed(row));
     if (stray >= 0)
       throw new ValueError('rows', 'rows that keys have', described(`${rows[stray]} at position ${stray}`));
-    return this.#rows.keysAt(asked);
-  }
-
-  /**
-   * The first row after all that keys have, and the rows before it that no key has, ascending.
-   *
-   * @internal
-   */
-  usedRange(): { end: number; holes: Int32Array } {
-    const { index } = this.#rows.now;
-    return { end: index.usedRows, holes: index.holes() };
+    return this.keyRows.keysAt(asked);
   }
 
   /** @returns How many keys there are, came and went, and how full the index is. */
   stats(): OpenTableStats {
     const size = this.size();
-    const { index, admitted, evicted } = this.#rows.now;
+    const { index, admitted, evicted } = this.keyRows.now;
     const { entries } = index;
     let [probed, sum, most] = [0, 0, 0];
     for (const row of index.rows()) {
@@ -500,32 +257,14 @@ export class OpenTable extends EmbeddingTable {
     }
     return {
       size,
-      capacity: this.#capacity,
-      load: size / this.#capacity,
+      capacity: this.capacity,
+      load: size / this.capacity,
       admitted,
       evicted,
-      unknownShare: this.#rows.unknownShare,
+      unknownShare: this.keyRows.unknownShare,
       probeMean: probed === 0 ? 0 : sum / probed,
       probeMax: most,
     };
-  }
-
-  override getConfig(): tf.serialization.ConfigDict {
-    const { inputDim: _rows, ...config } = super.getConfig() as Record<string, unknown>;
-    const { paddingKey } = this;
-    const texts = [...this.#rows.texts].filter(([row]) => this.#rows.now.index.isUsed(row)).sort(([a], [b]) => a - b);
-    return {
-      ...config,
-      capacity: this.#capacity,
-      keys: this.keyKind,
-      admit: this.admit,
-      evict: evictConfig(this.evict),
-      unknown: this.unknown,
-      paddingKey: typeof paddingKey === 'bigint' ? paddingKey.toString() : paddingKey,
-      keepTexts: this.keepTexts,
-      seed: this.seed,
-      ...(this.keepTexts ? { texts } : {}),
-    } as unknown as tf.serialization.ConfigDict;
   }
 
   /**
