@@ -56,6 +56,7 @@ const MAKERS = {
   FeatureCross: (emb) => emb.layers.featureCross(),
   IntegerLookupLayer: (emb) => emb.layers.integerLookup({ maxTokens: 5 }),
   EmbeddingTable: (emb) => emb.embeddingTable({ inputDim: 10, outputDim: 4 }),
+  OpenTable: (emb) => emb.openTable({ capacity: 10, outputDim: 4 }),
   TableConfig: (emb) => new emb.TableConfig(table),
   FeatureConfig: (emb) => new emb.FeatureConfig({ ...feature, table: new emb.TableConfig(table) }),
   SparseOptimizer: (emb) => emb.train.adagrad({ learningRate: 0.1 }),
@@ -100,7 +101,9 @@ for (const [giver, taker] of [
       if (classes[name] === classesOf(giver)[name]) return 'both copies have one class, so nothing is tested';
       if (MAKERS[name] === undefined) return 'no maker: say in this program how one is made';
       const instance = MAKERS[name](giver);
-      const kinds = Object.keys(classes).filter((other) => instance instanceof classes[other]);
+      const { prototype } = classes[name];
+      const isBase = (other) => Object.prototype.isPrototypeOf.call(classes[other].prototype, prototype);
+      const kinds = Object.keys(classes).filter((other) => instance instanceof classes[other] && !isBase(other));
       return kinds.join() === name ? undefined : `is taken for [${kinds.join()}]`;
     });
   }
