@@ -88,6 +88,8 @@ export class Table implements TableForm {
   /** The name that what made it gave to it, where tfjs does not know it. */
   givenName: string | null = null;
   lastPlace: LastPlace | null = null;
+  /** Whether a step changed rows that no lookup within it tells of: all, or those of gradients that were given to it. */
+  changesOthers = false;
   /** Which optimizers hold slots of it; weakly, because a table may outlive an optimizer. */
   readonly #holders = new Set<WeakRef<SlotHolder>>();
   /** How many rows it had before it got more: state that was saved then is still its own. */

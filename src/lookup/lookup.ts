@@ -74,13 +74,16 @@ export function runLookups(lookups: readonly Lookup[]): LookedUp[] {
 
 /** Rows of a table by their numbers, row-major, in any order; zeros for a number that none has. Nothing is on the tape. */
 export function readRowsAt(table: tf.Variable, rows: Int32Array): Float32Array {
-  return tf.tidy(() => {
+  let numbers: Float32Array = new Float32Array(0);
+  tf.tidy(() => {
     const values = tf.tensor1d(rows, 'int32');
     const rowSplits = tf.tensor1d(sharedUniformSplits(rows.length, 1), 'int32');
     const options: BagOptions = { ...SINGLE_ROW, outOfRange: 'zero' };
     const [found] = runLookups([{ table: tableOf(table), bags: { values, rowSplits, weights: null }, options }]);
-    return found!.pooled.dataSync<'float32'>();
+    // Returned from here it would be looked through for tensors, number by number.
+    numbers = found!.pooled.dataSync<'float32'>();
   });
+  return numbers;
 }
 
 /** Starts lookups of a batch to come where the backend does that; arguments were checked. Call inside a tidy. */

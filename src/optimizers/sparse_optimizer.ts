@@ -190,7 +190,12 @@ export abstract class SparseOptimizer extends tf.Optimizer {
    */
   override applyGradients(gradients: Gradients): void {
     const found = readGradients(gradients);
-    tf.tidy(() => this.#step(sortGradients(found, new Map(), (variable) => this.#isTable(variable))));
+    tf.tidy(() =>
+      this.#step(
+        sortGradients(found, new Map(), (variable) => this.#isTable(variable)),
+        true,
+      ),
+    );
   }
 
   /** Gradients of `f`. What came through lookups lives until the queue is disposed. */
@@ -221,7 +226,8 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     }
   }
 
-  #step(gradients: StepGradients): void {
+  /** `areGiven`: by the caller, from lookups of another time. */
+  #step(gradients: StepGradients, areGiven = false): void {
     // Drop rates cached by a step that threw.
     this.#rates.forget();
     this.#checkLoaded();
@@ -234,6 +240,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     const hypers = new StepHypers(step, rateOf);
     const updates = [...tables].map(([table, gradient]) => {
       const own = this.#optimizerOf(table);
+      if (areGiven || gradient.dense !== null || !own.settings.lazy) table.changesOthers = true;
       table.checkConstraint();
       checkTraining(table);
       const hyper = hypers.of(own, table.settings?.constraint ?? null, table);

@@ -46,7 +46,8 @@ async function bytesOf(tensor: tf.Tensor): Promise<Uint8Array> {
   return littleEndianBytes((await tensor.data()) as Float32Array | Int32Array | Uint8Array);
 }
 
-async function toTarget(file: FileTarget, fill: (write: Write) => Promise<void>): Promise<void> {
+/** Writes what `fill` gives, all of it or nothing where there are files. */
+export async function toTarget(file: FileTarget, fill: (write: Write) => Promise<void>): Promise<void> {
   if (typeof file === 'string') {
     if (file === '') throw new ValueError('file', 'a path', file);
     return writeWhole(pathOf(file), true, fill);

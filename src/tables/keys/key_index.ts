@@ -8,6 +8,7 @@
  * search ends at a group that no key has passed.
  */
 import { ValueError, described } from '../../base/errors.js';
+import type { ChangedRows } from './changed_rows.js';
 
 /** Words of a group, and of an entry. */
 export const GROUP_WORDS = 16;
@@ -96,6 +97,8 @@ export class KeyIndex implements KeyArrays {
   readonly shardGroups: number;
   readonly #tags: Uint8Array;
   readonly #hash = new KeyHash();
+  /** Is told which rows get a key, lose it, or are trained; null: nobody asks. */
+  changed: ChangedRows | null = null;
   /** Of the key that was hashed last. */
   shard = 0;
   #tag = 0;
@@ -214,6 +217,7 @@ export class KeyIndex implements KeyArrays {
     entries[row * ENTRY_WORDS + LAST] = 0;
     entries[row * ENTRY_WORDS + COUNT] = 0;
     this.#put(row);
+    this.changed?.add(row);
     return row;
   }
 
@@ -237,6 +241,7 @@ export class KeyIndex implements KeyArrays {
   free(row: number): void {
     const { entries, shards } = this;
     const entry = row * ENTRY_WORDS;
+    this.changed?.add(row);
     this.#seek(entries[entry]!, entries[entry + KEY_HIGH]!);
     const first = this.shard * this.shardGroups;
     for (let group = this.#home; ; group = group + 1 === this.shardGroups ? 0 : group + 1) {
@@ -267,6 +272,7 @@ export class KeyIndex implements KeyArrays {
     this.entries.set(entries);
     this.shards.set(shards);
     this.groups.fill(0);
+    if (this.changed !== null) this.changed.isAll = true;
     for (const row of this.rows()) {
       const found = this.find(this.entries[row * ENTRY_WORDS]!, this.entries[row * ENTRY_WORDS + KEY_HIGH]!);
       if (found >= 0 || row % this.shardCount !== this.shard) return row;
@@ -280,6 +286,7 @@ export class KeyIndex implements KeyArrays {
     this.groups.fill(0);
     this.entries.fill(0);
     this.shards.fill(0);
+    if (this.changed !== null) this.changed.isAll = true;
   }
 
   /** The rows that keys have, ascending. */

@@ -231,6 +231,7 @@ export class KeySteps {
     const before = new Int32Array(3 * rows.length);
     const noted = search.touch(index, keys, step, oldest, rows, before);
     const touched = before.slice(0, 3 * noted);
+    index.changed?.addTouched(touched);
     const seen = this.#seen;
     for (let at = 0; at < touched.length; at += 3) seen[touched[at]! % index.shardCount]! += 1;
     const missing: number[] = [];

@@ -168,6 +168,7 @@ export class OpenRows {
         const place = present === null ? i : present[i]!;
         if (row >= 0) rows[place] = hash === 0 ? row : NO_ROW;
         else rows[place] = this.rowOfUnknown(asked[2 * i]!, asked[2 * i + 1]!, hash);
+        if (row < 0 && isTraining && this.hashes > 0) steps.index.changed?.add(rows[place]!);
       }
       return rows;
     });
@@ -249,6 +250,15 @@ export class OpenRows {
       }
     }
     return norms;
+  }
+
+  /** Takes their rows from keys that were seen too long ago, between steps. */
+  freeOld(): void {
+    const { now } = this;
+    if ((this.table.evict?.after ?? null) === null) return;
+    const gone = now.freeOld();
+    if (gone.length > 0) this.changed();
+    this.tell(gone);
   }
 
   /** Tells of keys that lost their rows between steps. */

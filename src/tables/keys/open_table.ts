@@ -6,6 +6,13 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../ba
 import { checkBoolean, checkDimension, checkName } from '../../base/layer_arguments.js';
 import { nextName } from '../../base/layer_names.js';
 import { readOptions } from '../../base/options.js';
+import type { ByteInput } from '../../io/byte_source.js';
+import type { FileTarget } from '../../io/weights/write_arrays.js';
+import { afterWrites } from '../../tfjs/layer_weights.js';
+import type { TableHolder } from '../table_holder.js';
+import { readDeltaFile, writeDeltaFile } from './delta_file.js';
+import { countsOf, KeyDeltas, type DeltaCounts, type WrittenDelta } from './key_deltas.js';
+import type { OpenTableMark } from './key_marks.js';
 import { brand } from '../../base/per_process.js';
 import { refusePositional } from '../../base/positional.js';
 import { readRowsAt } from '../../lookup/lookup.js';
@@ -44,10 +51,24 @@ export class OpenTable extends KeyedTable {
   static {
     brand(this, 'OpenTable');
   }
+  #deltas: KeyDeltas | null = null;
+
+  override attach(holder: TableHolder): tf.LayerVariable {
+    const isFirst = this.variable === null;
+    const weight = super.attach(holder);
+    if (isFirst) afterWrites(weight, () => this.#deltas?.marks.changedAll());
+    return weight;
+  }
+
+  override release(holder: TableHolder): number {
+    const freed = super.release(holder);
+    if (freed > 0) this.#deltas = null;
+    return freed;
+  }
 
   /** @returns How many keys have a row. */
   size(): number {
-    if ((this.evict?.after ?? null) !== null) this.keyRows.tell(this.keyRows.now.freeOld());
+    this.keyRows.freeOld();
     return this.keyRows.now.index.size;
   }
 
@@ -142,6 +163,7 @@ export class OpenTable extends KeyedTable {
       ordered.set(values.subarray(from, from + this.outputDim), i * this.outputDim);
     });
     writeRowsAt(variable, sorted, ordered);
+    for (const row of sorted) steps.index.changed?.add(row);
     this.table!.restartSlots(admitted.sort());
     if (this.keepTexts) {
       const texts = batch.texts!();
@@ -242,6 +264,72 @@ export class OpenTable extends KeyedTable {
     if (stray >= 0)
       throw new ValueError('rows', 'rows that keys have', described(`${rows[stray]} at position ${stray}`));
     return this.keyRows.keysAt(asked);
+  }
+
+  #marking(method: string): KeyDeltas {
+    this.#refuseWithin(method);
+    this.built();
+    return (this.#deltas ??= new KeyDeltas(this, this.keyRows));
+  }
+
+  /**
+   * Marks the table as it is now, between steps: `writeDelta` tells what changed since. From the first mark on rows that
+   * change are noted, which takes 21 bytes for each row, and each mark costs what the rows that changed since cost; the
+   * first reads all rows. Where nothing changed since it, the last mark is returned again.
+   *
+   * @returns The mark.
+   * @throws RuntimeError within a step.
+   */
+  mark(): OpenTableMark {
+    return this.#marking('mark').mark();
+  }
+
+  /**
+   * Writes the rows that changed since a mark, by key, and the keys that are gone, as a safetensors file; a file of that
+   * name is replaced, whole or not at all. What is written is the table as it was when this was called, and training may
+   * go on meanwhile. It costs what the rows that changed cost, unless a step changed all of them (`lazy: false`,
+   * `applyGradients`, weights that were set): then all rows are compared. Slots of optimizers are not in it, nor counts of
+   * keys without a row. What writes the variable of a table by itself, past optimizers and `setWeights`, is not noticed.
+   *
+   * @param file - A path, or a WritableStream where there are no files.
+   * @param options - `{since}`: a mark, which leads on from that of the delta before.
+   * @returns How many rows and removed keys were written, and the mark that they lead to: the next `since`.
+   * @throws RuntimeError within a step, and where the system refuses; ValueError for a mark of another table, and for one
+   * that is no longer kept: as many changed rows are as the table has, 65,536 at least.
+   *
+   * @example
+   * const items = emb.openTable({ name: 'items', outputDim: 2, capacity: 100, keys: 'string' });
+   * const since = items.mark();
+   * items.upsert(['tea'], tf.ones([1, 2]));
+   * await items.writeDelta('items-1.safetensors', { since }); // { rows: 1, removed: 0, mark }
+   */
+  async writeDelta(file: FileTarget, options: { since: OpenTableMark }): Promise<WrittenDelta> {
+    const { since } = readOptions<{ since: OpenTableMark }>(options, ['since'], 'options');
+    const { delta, to } = this.#marking('writeDelta').collect(since as OpenTableMark);
+    await writeDeltaFile(file, delta);
+    return { ...countsOf(delta), mark: to };
+  }
+
+  /**
+   * Brings the table up to date with a file that `writeDelta` of the same table wrote elsewhere: rows of its keys, and
+   * those that unknown keys share, are then the same to the bit, and so are counts and the number of steps. It may have
+   * another capacity, if that is enough, and lie on any backend; `onEvict` is told which keys went. Deltas are applied in
+   * their order, from the table that they were marked in: a sum over keys and bits of rows is compared before and after,
+   * and nothing is written where it is another.
+   *
+   * @param source - A path, a URL, bytes or a Blob.
+   * @returns How many rows were written, and how many keys went.
+   * @throws ValueError for a file that is no such delta, is damaged, or of another table, for one that was applied before
+   * or before which another is due, and where the table has no room. RuntimeError within a step, and where the file
+   * cannot be read.
+   *
+   * @example
+   * const { items } = emb.openTables(replica, ['items']);
+   * await items.applyDelta('items-1.safetensors');
+   */
+  async applyDelta(source: ByteInput): Promise<DeltaCounts> {
+    const delta = await readDeltaFile(source);
+    return this.#marking('applyDelta').apply(delta);
   }
 
   /** @returns How many keys there are, came and went, and how full the index is. */
