@@ -19,8 +19,8 @@ extern "C" {
 enum te_combiner { TE_SUM = 0, TE_MEAN = 1, TE_SQRTN = 2 };
 enum te_out_of_range { TE_ERROR = 0, TE_ZERO = 1 };
 /*
- * The optimizers, in the order of src/rules/rules.ts. Calls X(optimizer, name in ops, slots, one number per row and slot,
- * steps rows without ids where hyper.lazy is 0) for each of them.
+ * The optimizers, in the order of src/rules/rules.ts. Calls X(optimizer, name in ops, slots, how many of the last ones
+ * hold one number per row, steps rows without ids where hyper.lazy is 0) for each of them.
  */
 #define TE_EACH_OPTIMIZER(X)                                          \
   X(TE_SGD, "Sgd", 0, 0, 0)                                           \
@@ -34,7 +34,10 @@ enum te_out_of_range { TE_ERROR = 0, TE_ZERO = 1 };
   X(TE_RMSPROP_CENTERED, "RmspropCentered", 2, 0, 1)                  \
   X(TE_RMSPROP_CENTERED_MOMENTUM, "RmspropCenteredMomentum", 3, 0, 1) \
   X(TE_MOMENTUM, "Momentum", 1, 0, 1)                                 \
-  X(TE_AMSGRAD, "Amsgrad", 3, 0, 1)
+  X(TE_AMSGRAD, "Amsgrad", 3, 0, 1)                                   \
+  X(TE_ADAM_BY_ROW, "AdamByRow", 3, 1, 1)                             \
+  X(TE_ADAM_W_BY_ROW, "AdamWByRow", 3, 1, 1)                          \
+  X(TE_AMSGRAD_BY_ROW, "AmsgradByRow", 4, 1, 1)
 #define TE_OPTIMIZER_NAME(optimizer, name, slots, per_row, idle) optimizer,
 enum te_optimizer { TE_EACH_OPTIMIZER(TE_OPTIMIZER_NAME) TE_OPTIMIZERS };
 /* What the list says of one; known when compiling where `optimizer` is. */
@@ -47,9 +50,13 @@ enum te_optimizer { TE_EACH_OPTIMIZER(TE_OPTIMIZER_NAME) TE_OPTIMIZERS };
 #define TE_PER_ROW_CASE(optimizer, name, slots, per_row, idle) optimizer == which ? per_row:
 #define TE_IDLE_CASE(optimizer, name, slots, per_row, idle) optimizer == which ? idle:
 TE_CONSTANT int te_slot_count(int which) { return TE_EACH_OPTIMIZER(TE_SLOTS_CASE) 0; }
-TE_CONSTANT int te_has_row_slots(int which) { return TE_EACH_OPTIMIZER(TE_PER_ROW_CASE) 0; }
+TE_CONSTANT int te_row_slots(int which) { return TE_EACH_OPTIMIZER(TE_PER_ROW_CASE) 0; }
 TE_CONSTANT int te_moves_idle_rows(int which) { return TE_EACH_OPTIMIZER(TE_IDLE_CASE) 0; }
-#define TE_MOST_SLOTS 3
+#define TE_MOST_SLOTS 4
+/* Numbers of a row in a slot. */
+TE_CONSTANT int64_t te_slot_dim(int which, int slot, int64_t dim) {
+  return slot < te_slot_count(which) - te_row_slots(which) ? dim : 1;
+}
 enum te_code {
   TE_OK = 0,
   TE_ID_OUT_OF_RANGE = 1, /* position, id */
@@ -175,7 +182,7 @@ te_status te_embedding_bag_weights_grad(const te_rows* table, const te_bags* bag
 
 /*
  * One exact step in place: each touched row is updated once, with the sum over its occurrences.
- * slots: te_slot_count(optimizer), each [rows, dim], or [rows] where te_has_row_slots(optimizer).
+ * slots: te_slot_count(optimizer), each [rows, dim], but the last te_row_slots(optimizer), which are [rows].
  * Order: sum, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
  * Rows of TE_FLOAT16 are widened, stepped as float32 and rounded stochastically. A random word for each column, of the key
  * in `hyper`, the row and the column alone, decides whether it goes up or down; the expectation is the float32 value.

@@ -62,6 +62,10 @@ void te_sparse_apply_many(int32_t optimizer, te_step* steps, int64_t count) {
   many_steps run = {steps, optimizer};
   int64_t small = 0;
   te_link_steps(optimizer, steps, count);
+  /* Where one cannot be run, none is. */
+  for (int64_t i = 0; i < count; i++) {
+    if (steps[i].status.code != TE_OK) return;
+  }
   for (int64_t i = 0; i < count; i++) small += steps[i].leads && steps[i].bags.nnz < LARGE;
   for (int64_t i = 0; i < count; i++) {
     /* A small one that is alone may have all threads too. */

@@ -99,8 +99,11 @@ TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v
     case TE_ADAGRAD_MOMENTUM:
       return step_adagrad_momentum(h, w, g, a, b);
     case TE_ADAM:
+    case TE_ADAM_BY_ROW:
+    case TE_ADAM_W_BY_ROW:
       return step_adam(h, w, g, a, b, NULL);
     case TE_AMSGRAD:
+    case TE_AMSGRAD_BY_ROW:
       return step_adam(h, w, g, a, b, c);
     case TE_RMSPROP:
       return step_rmsprop(h, w, g, a, NULL, NULL);
@@ -137,15 +140,45 @@ TE_INLINE void step_row_wise(const te_hyper* h, float* w, const float* g, float*
   }
 }
 
-/* One row, and where its slots begin. */
-TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const float* g, float* const* slots,
-                        int64_t dim) {
-  if (optimizer == TE_ROW_WISE_ADAGRAD) {
-    step_row_wise(h, w, g, slots[0], dim);
-    return;
+/* Adam whose corrections go by the steps that a row has had, which its last slot counts. */
+TE_CONSTANT int counts_steps(int optimizer) {
+  return optimizer == TE_ADAM_BY_ROW || optimizer == TE_ADAM_W_BY_ROW || optimizer == TE_AMSGRAD_BY_ROW;
+}
+
+/* A count of steps as a whole number; of floats, where one more is the same number from here on. */
+#define MOST_STEPS 16777216
+
+TE_INLINE uint32_t whole_steps(float steps) {
+  return !(steps > 1.0f) ? 1u : steps < (float)MOST_STEPS ? (uint32_t)steps : (uint32_t)MOST_STEPS;
+}
+
+/* 1 - beta^steps by squarings of what is left of 1, which is exact where beta^steps is near 1, and needs no library. */
+TE_INLINE double correction_at(float beta, uint32_t steps) {
+  double part = 1.0 - (double)beta, found = 0.0;
+  for (; steps != 0; steps >>= 1) {
+    found += steps & 1 ? part * (1.0 - found) : 0.0;
+    part *= 2.0 - part;
   }
-  const int has_a = te_slot_count(optimizer) > 0, has_b = te_slot_count(optimizer) > 1;
-  const int has_c = te_slot_count(optimizer) > 2;
+  return found;
+}
+
+/* The numbers of the next step of a row. Epsilons of Keras stand beside the root before its correction. */
+TE_INLINE te_hyper of_own_steps(const int optimizer, const te_hyper* h, float* steps) {
+  te_hyper own = *h;
+  *steps += 1.0f;
+  const uint32_t count = whole_steps(*steps);
+  const double square = correction_at(h->beta2, count);
+  own.correction1 = (float)correction_at(h->beta1, count);
+  own.correction2 = (float)square;
+  if (optimizer != TE_ADAM_BY_ROW) own.epsilon = (float)((double)h->epsilon / te_sqrt(square));
+  return own;
+}
+
+/* One row by the numbers of its step, and where its slots begin. */
+TE_INLINE void step_columns_of_row(const int optimizer, const te_hyper* h, float* w, const float* g,
+                                   float* const* slots, int64_t dim) {
+  const int matrices = te_slot_count(optimizer) - te_row_slots(optimizer);
+  const int has_a = matrices > 0, has_b = matrices > 1, has_c = matrices > 2;
   float* const a = slots[0];
   float* const b = slots[1];
   float* const c = slots[2];
@@ -167,5 +200,20 @@ TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const 
     if (has_a) v_store_part(a + j, rest, x);
     if (has_b) v_store_part(b + j, rest, y);
     if (has_c) v_store_part(c + j, rest, z);
+  }
+}
+
+/* One row, and where its slots begin. */
+TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const float* g, float* const* slots,
+                        int64_t dim) {
+  if (optimizer == TE_ROW_WISE_ADAGRAD) {
+    step_row_wise(h, w, g, slots[0], dim);
+    return;
+  }
+  if (counts_steps(optimizer)) {
+    const te_hyper own = of_own_steps(optimizer, h, slots[te_slot_count(optimizer) - 1]);
+    step_columns_of_row(optimizer, &own, w, g, slots, dim);
+  } else {
+    step_columns_of_row(optimizer, h, w, g, slots, dim);
   }
 }

@@ -75,8 +75,7 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
   const te_groups* groups = job->groups;
   const te_hyper h = *job->hyper; /* a copy of its own, which no row overwrites */
   const int32_t *rows = groups->rows, *ends = groups->ends, *order = groups->order;
-  const int64_t slot_dim = te_has_row_slots(optimizer) ? 1 : dim;
-  const int64_t arrays = 1 + (te_has_row_slots(optimizer) ? 0 : te_slot_count(optimizer));
+  const int64_t arrays = 1 + te_slot_count(optimizer) - te_row_slots(optimizer);
   const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / (arrays * dim * 4), TE_MOST_ROWS_AHEAD));
   const int64_t last_entry = first < end ? (int64_t)ends[end - 1] - 1 : 0;
   const int64_t bytes = dim * 4;
@@ -84,7 +83,9 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
   const int table_straddles = te_straddles(table, bytes), gradient_straddles = te_straddles(job->gradient, bytes);
   const int slots = te_slot_count(optimizer);
   int straddles[TE_MOST_SLOTS] = {0};
-  for (int s = 0; s < slots; s++) straddles[s] = te_straddles(job->slots[s], slot_dim * 4);
+  for (int s = 0; s < slots; s++) {
+    straddles[s] = te_straddles(job->slots[s], te_slot_dim(optimizer, s, dim) * 4);
+  }
 #if defined(__wasm__)
   const int32_t block = te_touched_at_once((arrays + 1) * dim);
   const uint32_t bags = (uint32_t)groups->bags->batch;
@@ -99,7 +100,7 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
       const int32_t* ids = rows + touched_rows;
       te_touch_rows(table, ids, count, groups->limit, (int32_t)dim, &sink);
       for (int s = 0; s < slots; s++) {
-        te_touch_rows(job->slots[s], ids, count, groups->limit, (int32_t)slot_dim, &sink);
+        te_touch_rows(job->slots[s], ids, count, groups->limit, (int32_t)te_slot_dim(optimizer, s, dim), &sink);
       }
     }
     for (; touched_entries < to; touched_entries += block) {
@@ -113,6 +114,7 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
     const float* g = scratch;
     fetch_row(table, dim, coming, table_straddles);
     for (int s = 0; s < slots; s++) {
+      const int64_t slot_dim = te_slot_dim(optimizer, s, dim);
       state[s] = job->slots[s] + row * slot_dim;
       fetch_row(job->slots[s], slot_dim, coming, straddles[s]);
     }
@@ -203,7 +205,9 @@ TE_INLINE void step_idle_row(const int optimizer, const int idle, const te_updat
   if (idle) {
     const float decay = job->hyper->idle_decay;
     float* state[TE_MOST_SLOTS] = {NULL};
-    for (int s = 0; s < te_slot_count(optimizer); s++) state[s] = job->slots[s] + row * job->table.dim;
+    for (int s = 0; s < te_slot_count(optimizer); s++) {
+      state[s] = job->slots[s] + row * te_slot_dim(optimizer, s, job->table.dim);
+    }
     if (decay != 0.0f) {
       for (int64_t j = 0; j < job->table.dim; j++) w[j] -= decay * w[j];
     }

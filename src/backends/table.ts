@@ -40,6 +40,8 @@ export interface TableSettings {
   readonly regularized: boolean;
   /** Seed of stochastic rounding, where rows are float16. */
   readonly roundingSeed?: number;
+  /** Whether rows begin at different steps, so that what depends on the number of a step goes by that of the row. */
+  readonly stepsByRow?: boolean;
 }
 
 /** What holds slots of tables. */

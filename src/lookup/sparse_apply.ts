@@ -10,7 +10,7 @@ import { readOptions } from '../base/options.js';
 import {
   OPTIMIZER_NAMES,
   SLOT_NAMES,
-  slotShape,
+  slotShapes,
   updateOf,
   type OptimizerName,
   type UpdateName,
@@ -120,10 +120,11 @@ function checkSlots(name: UpdateName, slots: unknown, table: tf.Variable): tf.Va
   }
   const list = slots as unknown[];
   if (list.length !== names.length) throw new ValueError('slots', expected(), described(`${list.length} slots`));
-  const shape = slotShape(name, table.shape as [number, number]);
+  const shapes = slotShapes(name, table.shape as [number, number]);
   // Not by `forEach`, which leaves holes out.
   for (let i = 0; i < list.length; i++) {
     const slot = list[i];
+    const shape = shapes[i]!;
     const variable = checkVariable(slot, `slots[${i}]`);
     const what = (): string => `a float32 variable of shape [${shape.join(', ')}]`;
     if (variable.dtype !== 'float32') throw new ArgumentTypeError(`slots[${i}]`, what(), variable);

@@ -11,7 +11,7 @@ import {
   type TableOptimizer,
 } from '../backends/table.js';
 import { ValueError } from '../base/errors.js';
-import { SLOT_NAMES, slotShape, updateOf, type UpdateName } from '../rules/rules.js';
+import { SLOT_NAMES, slotShapes, type UpdateName } from '../rules/rules.js';
 import { checkNothingMissing } from './saved_state.js';
 import { keptValues } from '../tfjs/kept_values.js';
 
@@ -58,8 +58,8 @@ function grownFrom(rows: number, tableName: string): Table | null {
 
 /** The slots of one table. */
 interface Held {
-  /** Of the table. */
-  readonly name: string;
+  /** Under which each is saved. */
+  readonly names: readonly string[];
   readonly slots: readonly tf.Variable[];
   /** What each begins with. */
   readonly starts: readonly number[];
@@ -81,12 +81,13 @@ export class SlotStore implements SlotHolder {
     const known = this.#slots.get(table);
     if (known !== undefined) return known.slots;
     const tableName = table.settings?.name ?? table.variable.name;
-    const shape = slotShape(name, table.shape);
+    const shapes = slotShapes(name, table.shape);
     const slots: tf.Variable[] = [];
-    const kinds = SLOT_NAMES[name].map((slot) => {
-      return { slot, fullName: slotName(tableName, slot), start: startOf(slot, initialValue) };
+    const kinds = SLOT_NAMES[name].map((slot, i) => {
+      const shape = shapes[i]!;
+      return { slot, shape, fullName: slotName(tableName, slot), start: startOf(slot, initialValue) };
     });
-    const loaded = kinds.map(({ slot, fullName }) => this.#findPending(table, tableName, fullName, slot, shape));
+    const loaded = kinds.map(({ slot, fullName, shape }) => this.#findPending(table, tableName, fullName, slot, shape));
     const taken = loaded.filter((saved) => saved !== null);
     if (taken.length > 0) {
       const due = kinds.map(({ fullName }) => fullName);
@@ -96,7 +97,7 @@ export class SlotStore implements SlotHolder {
       );
     }
     try {
-      kinds.forEach(({ fullName, start }, i) => {
+      kinds.forEach(({ fullName, start, shape }, i) => {
         if (loaded[i] !== null) growPending(loaded[i]!, shape[0]!, start);
         const given = loaded[i]?.tensor;
         slots.push(makeSlot(table.variable, fullName, shape, given === undefined ? start : () => given.clone()));
@@ -110,7 +111,8 @@ export class SlotStore implements SlotHolder {
       this.#pending.splice(this.#pending.indexOf(saved), 1);
       saved.tensor.dispose();
     }
-    this.#slots.set(table, { name: tableName, slots, starts: kinds.map(({ start }) => start) });
+    const names = kinds.map(({ fullName }) => fullName);
+    this.#slots.set(table, { names, slots, starts: kinds.map(({ start }) => start) });
     table.heldBy(this.#self);
     return slots;
   }
@@ -164,9 +166,8 @@ export class SlotStore implements SlotHolder {
   /** All slots under stable names, those that still wait for their table included. */
   save(optimizerOf: (table: Table) => TableOptimizer): SavedSlot[] {
     const saved: SavedSlot[] = [];
-    for (const [table, { name, slots }] of this.#slots) {
-      const names = SLOT_NAMES[updateOf(optimizerOf(table))];
-      slots.forEach((tensor, i) => saved.push({ name: slotName(name, names[i]!), tensor }));
+    for (const { names, slots } of this.#slots.values()) {
+      slots.forEach((tensor, i) => saved.push({ name: names[i]!, tensor }));
     }
     for (const each of this.#pending) {
       const end = each.name.lastIndexOf('/');

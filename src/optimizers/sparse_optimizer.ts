@@ -243,8 +243,8 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       if (areGiven || gradient.dense !== null || !own.settings.lazy) table.changesOthers = true;
       table.checkConstraint();
       checkTraining(table);
-      const hyper = hypers.of(own, table.settings?.constraint ?? null, table);
-      const optimizer = updateOf(own);
+      const hyper = hypers.of(own, table);
+      const optimizer = updateOf(own, stepsByRow(table));
       const slots = this.#slots.of(table, optimizer, own.settings.initialAccumulatorValue);
       return { optimizer, table, slots, ...gradient, hyper };
     });
@@ -314,7 +314,10 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   override async setWeights(weightValues: NamedTensor[]): Promise<void> {
     const names = weightValues.map(({ name }) => name);
     const missing = [
-      ...missingSlots(names, (table) => updateOf(this.#optimizerOf(tablesNamed(table)[0]))),
+      ...missingSlots(names, (name) => {
+        const [table] = tablesNamed(name);
+        return updateOf(this.#optimizerOf(table), stepsByRow(table));
+      }),
       ...this.#dense.missing(names),
     ];
     const due = this.#due ?? ['iter', ...missing];
@@ -358,35 +361,44 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   }
 }
 
+/** Whether the rows of a table count their own steps. */
+function stepsByRow(table: Table | undefined): boolean {
+  return table?.settings?.stepsByRow === true;
+}
+
+type Known = Map<TableOptimizer, Map<RowConstraint | null, Float32Array>>;
+
 /** The numbers of the update kernels in one step: tables that are stepped alike share them. */
 class StepHypers {
-  readonly #known = new Map<TableOptimizer, Map<RowConstraint | null, Float32Array>>();
+  readonly #known: readonly Known[] = [new Map(), new Map()];
 
   constructor(
     private readonly step: () => number,
     private readonly rateOf: (own: TableOptimizer) => number,
   ) {}
 
-  of(own: TableOptimizer, constraint: RowConstraint | null, table: Table): Float32Array {
-    if (table.codec.training === 'rounded') return this.#ofRounded(own, constraint, table);
-    const known = this.#known.get(own) ?? new Map<RowConstraint | null, Float32Array>();
-    this.#known.set(own, known);
-    const hyper = known.get(constraint) ?? live(() => packHyper(this.#now(own, constraint)));
+  of(own: TableOptimizer, table: Table): Float32Array {
+    if (table.codec.training === 'rounded') return this.#ofRounded(own, table);
+    const constraint = table.settings?.constraint ?? null;
+    const all = this.#known[Number(stepsByRow(table))]!;
+    const known = all.get(own) ?? new Map<RowConstraint | null, Float32Array>();
+    all.set(own, known);
+    const hyper = known.get(constraint) ?? live(() => packHyper(this.#now(own, table)));
     known.set(constraint, hyper);
     return hyper;
   }
 
   /** Each table is rounded by a key of its own. */
-  #ofRounded(own: TableOptimizer, constraint: RowConstraint | null, table: Table): Float32Array {
+  #ofRounded(own: TableOptimizer, table: Table): Float32Array {
     const { rows, dim } = table;
     const seed = table.settings?.roundingSeed ?? 0;
-    return live(() =>
-      packHyper({ ...this.#now(own, constraint), ...roundingKey({ seed, step: this.step(), rows, dim }) }),
-    );
+    return live(() => packHyper({ ...this.#now(own, table), ...roundingKey({ seed, step: this.step(), rows, dim }) }));
   }
 
-  #now(own: TableOptimizer, constraint: RowConstraint | null): Hyper {
-    return hyperOf(own.optimizerName, own.settings, this.step(), constraint, this.rateOf(own));
+  #now(own: TableOptimizer, table: Table): Hyper {
+    const { optimizerName, settings } = own;
+    const constraint = table.settings?.constraint ?? null;
+    return hyperOf(optimizerName, settings, this.step(), constraint, this.rateOf(own), stepsByRow(table));
   }
 }
 

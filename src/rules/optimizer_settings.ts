@@ -160,6 +160,7 @@ export function hyperOf(
   step: number,
   constraint: RowConstraint | null,
   rate = learningRateAt(settings.learningRate, step - 1),
+  byRow = false,
 ): Hyper {
   const { weightDecay, multiplyWeightDecayByLearningRate } = settings;
   const decay = (weightDecay ?? 0) * (multiplyWeightDecayByLearningRate ? rate : 1);
@@ -177,7 +178,7 @@ export function hyperOf(
     clipWeightMax: settings.clipWeightMax ?? Infinity,
     weightDecay: decay,
     idleDecay: RULES[name].decaysIdleRows === true ? decay : 0,
-    ...RULES[name].hyper?.(settings, step),
+    ...RULES[name].hyper?.(settings, byRow ? null : step),
     ...constraintHyper(constraint),
   };
 }

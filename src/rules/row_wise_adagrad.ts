@@ -6,7 +6,7 @@ import { quotient, stepped, type UpdateRule } from './update_rule.js';
 export const rowWiseAdagrad = {
   className: 'RowWiseAdagrad',
   slots: ['accumulators'],
-  isPerRow: true,
+  rowSlots: 1,
   fields: ['initialAccumulatorValue', 'epsilon'],
   limits: adagrad.limits,
   stepRow: (row, [accumulators], id, gradient, hyper) => {

@@ -2,6 +2,7 @@
 import { adagrad } from './adagrad.js';
 import { adagradMomentum } from './adagrad_momentum.js';
 import { adam, amsgrad } from './adam.js';
+import { adamByRow, adamWByRow, amsgradByRow } from './adam_by_row.js';
 import { adamW } from './adam_w.js';
 import { ftrl } from './ftrl.js';
 import { rmsprop, rmspropCentered, rmspropCenteredMomentum, rmspropMomentum } from './rmsprop.js';
@@ -35,6 +36,9 @@ const ROW_UPDATES = {
   rmspropCenteredMomentum,
   momentum,
   amsgrad,
+  adamByRow,
+  adamWByRow,
+  amsgradByRow,
 };
 
 export type UpdateName = keyof typeof ROW_UPDATES;
@@ -42,8 +46,11 @@ export const UPDATE_NAMES = Object.keys(ROW_UPDATES) as readonly UpdateName[];
 export const UPDATES: Readonly<Record<UpdateName, RowUpdate>> = ROW_UPDATES;
 
 /** Which update an optimizer runs with its settings: that of its own name, where its rule names no other. */
-export function updateOf(by: { readonly optimizerName: OptimizerName; readonly settings: RuleSettings }): UpdateName {
-  return (RULES[by.optimizerName].update?.(by.settings) ?? by.optimizerName) as UpdateName;
+export function updateOf(
+  by: { readonly optimizerName: OptimizerName; readonly settings: RuleSettings },
+  byRow = false,
+): UpdateName {
+  return (RULES[by.optimizerName].update?.(by.settings, byRow) ?? by.optimizerName) as UpdateName;
 }
 
 /** Something of each rule, by its name. */
@@ -59,15 +66,26 @@ function ofEachUpdate<T>(make: (name: UpdateName) => T): Readonly<Record<UpdateN
 /** Names of an update's slots, in the order in which kernels take them. */
 export const SLOT_NAMES = ofEachUpdate((name) => UPDATES[name].slots);
 
-/** The slots of a table as functions of the C core take them. */
-export type SlotArguments<T> = [slot0: T, slot1: T, slot2: T];
-export function slotArguments<T>([slot0, slot1, slot2]: readonly T[], none: T): SlotArguments<T> {
-  return [slot0 ?? none, slot1 ?? none, slot2 ?? none];
+/** The slots of a table as functions of the C core take them, as many as `TE_MOST_SLOTS` there. */
+export type SlotArguments<T> = [slot0: T, slot1: T, slot2: T, slot3: T];
+export function slotArguments<T>([slot0, slot1, slot2, slot3]: readonly T[], none: T): SlotArguments<T> {
+  return [slot0 ?? none, slot1 ?? none, slot2 ?? none, slot3 ?? none];
 }
 
-/** The shape of each slot of a table [rows, dim]. */
-export function slotShape(name: UpdateName, [rows, dim]: readonly [number, number]): number[] {
-  return UPDATES[name].isPerRow === true ? [rows] : [rows, dim];
+/** Whether a slot holds one number per row. */
+export function isRowSlot(name: UpdateName, slot: number): boolean {
+  const { slots, rowSlots = 0 } = UPDATES[name];
+  return slot >= slots.length - rowSlots;
+}
+
+/** Whether a step of a row needs all its columns. */
+export function couplesColumns(name: UpdateName): boolean {
+  return (UPDATES[name].rowSlots ?? 0) > 0;
+}
+
+/** The shapes of the slots of a table [rows, dim]. */
+export function slotShapes(name: UpdateName, [rows, dim]: readonly [number, number]): number[][] {
+  return UPDATES[name].slots.map((_, slot) => (isRowSlot(name, slot) ? [rows] : [rows, dim]));
 }
 
 /** Whether weights have limits or a constraint. */

@@ -13,7 +13,6 @@ export interface Element {
   slot1: number;
   slot2: number;
 }
-/** As many as any update has; `TE_MOST_SLOTS` in C. */
 const SLOTS = ['slot0', 'slot1', 'slot2'] as const;
 
 /** Rows of a table with the same rows of its slots. */
@@ -29,8 +28,8 @@ export type Ops = typeof tf;
 export interface RowUpdate {
   /** Names of the slots, in the order in which kernels take them. */
   readonly slots: readonly string[];
-  /** Slots hold one number per row, the table's columns belong together. */
-  readonly isPerRow?: boolean;
+  /** How many of the last slots hold one number per row; then the table's columns belong together. */
+  readonly rowSlots?: number;
   /** With `lazy: false` rows without ids are stepped too, with a gradient of zero. */
   readonly movesIdleRows?: boolean;
   /**
@@ -57,10 +56,13 @@ export interface UpdateRule<F extends RuleField = RuleField> extends RowUpdate {
   readonly limits?: Partial<Record<RuleField, Limit>>;
   /** The class of Keras that is the same, and its fields by ours. */
   readonly keras?: { readonly className: string; readonly fields: Readonly<Record<string, RuleField>> };
-  /** Numbers of a step that depend on how many there were, from 1. */
-  hyper?(settings: RuleSettings, step: number): Partial<Hyper>;
-  /** The name of the update that it runs with these settings; without it the one of its own name. */
-  update?(settings: RuleSettings): string;
+  /** Numbers of a step that depend on how many there were, from 1; null: rows count their own. */
+  hyper?(settings: RuleSettings, step: number | null): Partial<Hyper>;
+  /**
+   * The name of the update that it runs with these settings; without it the one of its own name. `byRow`: for rows that
+   * begin at different steps, whose numbers go by their own count.
+   */
+  update?(settings: RuleSettings, byRow: boolean): string;
   /** The stock optimizer that trains dense variables beside it; null where no stock one is the same: then it does. */
   dense(train: typeof tf.train, settings: RuleSettings, learningRate: number): tf.Optimizer | null;
 }

@@ -396,7 +396,13 @@ export class EmbeddingTable {
       constraint: rowConstraintOf(this.constraint),
       regularized: this.regularizer !== null && this.rowCodec.training !== null,
       roundingSeed: roundingSeed(this.seed ?? holder.seed ?? 0),
+      stepsByRow: this.stepsByRow,
     };
+  }
+
+  /** Whether rows begin at different steps. */
+  protected get stepsByRow(): boolean {
+    return false;
   }
 
   /** Called when the weight was made, for tables of other kinds. */

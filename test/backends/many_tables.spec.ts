@@ -4,7 +4,7 @@ import { SINGLE_ROW, type BagOptions } from '../../src/backends/kernel_set.js';
 import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/contract.js';
 import { runLookups } from '../../src/lookup/lookup.js';
 import { stepTables } from '../../src/optimizers/step_gradients.js';
-import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
+import { UPDATE_NAMES, SLOT_NAMES, slotShapes, type UpdateName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import { bagsOf, drawHyper, drawOptions, oneByOne, stepped } from './many_tables.js';
@@ -42,7 +42,7 @@ function drawUpdates(seed: number, only: UpdateName | null): TableUpdate[] {
           [rows, columns],
         ),
       );
-    const slots = SLOT_NAMES[optimizer].map(() => variable(optimizer === 'rowWiseAdagrad' ? 1 : dim, 2));
+    const slots = slotShapes(optimizer, [rows, dim]).map(([, columns = 1]) => variable(columns, 2));
     const options = drawOptions(random);
     const entries = Array.from({ length: random.whole(1, 4) }, () => drawEntry(random, rows, dim, options));
     const dense = random.chance(0.15) ? tf.tensor2d(random.floats(rows * dim), [rows, dim]) : null;

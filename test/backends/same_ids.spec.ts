@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { HYPER_FIELDS } from '../../src/rules/hyper.js';
 import type { BagOptions } from '../../src/backends/kernel_set.js';
 import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/contract.js';
-import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
+import { UPDATE_NAMES, slotShapes, type UpdateName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import { bagsOf, drawHyper, drawOptions, oneByOne, stepped } from './many_tables.js';
@@ -62,7 +62,7 @@ function drawUpdates(seed: number, only: UpdateName | null, isLarge: boolean): T
       const values = random.floats(rows * columns).map((x) => x + from);
       return tf.variable(tf.tensor2d(values, [rows, columns]));
     };
-    const slots = SLOT_NAMES[optimizer].map(() => variable(optimizer === 'rowWiseAdagrad' ? 1 : dim, 2));
+    const slots = slotShapes(optimizer, [rows, dim]).map(([, columns = 1]) => variable(columns, 2));
     const chosen: BagOptions = mostly(random, options);
     const entries = Array.from({ length: mostly(random, [1, 2, 3]) }, (): LookupGradient => {
       const bags = mostly(random, pool);

@@ -2,7 +2,7 @@
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
 import { floatTable, type BagOptions, type HostBags, type HostTable } from '../../src/backends/kernel_set.js';
 import { WEIGHING } from '../../src/base/types.js';
-import { SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
+import { SLOT_NAMES, slotShapes, type UpdateName } from '../../src/rules/rules.js';
 import { Random } from './random.js';
 
 export interface BagCase {
@@ -107,11 +107,18 @@ export function copyTable(table: HostTable<Float32Array>): HostTable<Float32Arra
   return { ...table, data: table.data.slice() };
 }
 
+/** Whether a slot counts the steps of rows. */
+export function isCount(optimizer: UpdateName, slot: number): boolean {
+  return SLOT_NAMES[optimizer][slot] === 'steps';
+}
+
 /** Slots that have seen a few steps: away from 0, where quotients would magnify rounding. */
 export function usedSlots(optimizer: UpdateName, { rows, dim }: HostTable, seed: number): Float32Array[] {
   const random = new Random(seed + 7919);
-  const length = optimizer === 'rowWiseAdagrad' ? rows : rows * dim;
-  return SLOT_NAMES[optimizer].map(() => random.floats(length, 0.1, 1));
+  return slotShapes(optimizer, [rows, dim]).map(([, columns = 1], slot) => {
+    const drawn = random.floats(rows * columns, 0.1, 1);
+    return isCount(optimizer, slot) ? drawn.map((each) => Math.floor(each * 40)) : drawn;
+  });
 }
 
 const USUAL: Readonly<Record<UpdateName, readonly Partial<Hyper>[]>> = {
@@ -140,6 +147,19 @@ const USUAL: Readonly<Record<UpdateName, readonly Partial<Hyper>[]>> = {
   ],
   amsgrad: [
     { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.01, correction1: 0.19, correction2: 0.02 },
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.3, sumInsideSqrt: 1, lazy: 0 },
+  ],
+  adamByRow: [
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-7 },
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.3, sumInsideSqrt: 1 },
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-7, lazy: 0 },
+  ],
+  adamWByRow: [
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.01 },
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.3, lazy: 0 },
+  ],
+  amsgradByRow: [
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.01 },
     { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.3, sumInsideSqrt: 1, lazy: 0 },
   ],
   rmsprop: [

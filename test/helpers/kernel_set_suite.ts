@@ -4,7 +4,7 @@ import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
 import { IdOutOfRange, floatTable, type BagOptions, type KernelSet } from '../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import type { Combiner } from '../../src/base/types.js';
-import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
+import { UPDATE_NAMES, SLOT_NAMES, slotShapes, type UpdateName } from '../../src/rules/rules.js';
 import {
   bagCases,
   copyTable,
@@ -322,8 +322,10 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
     for (const optimizer of UPDATE_NAMES) {
       const table = floatTable(Float32Array.of(1, 1), 1, 2);
-      const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 1 : 2));
-      const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, beta1: 0.9 });
+      const slots = slotShapes(optimizer, [1, 2]).map(([, dim = 1]) => new Float32Array(dim));
+      // Means of all squares so far where a step adds none, and squares alone where it forgets all others.
+      const beta2 = optimizer.endsWith('ByRow') ? 0.99 : 1;
+      const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, beta1: 0.9, beta2 });
       stepOne(kernels(), optimizer, table, slots, Float32Array.of(1e-30, 0), bags, options, hyper);
       for (const value of [...table.data, ...slots.flatMap((slot) => [...slot])]) {
         expect(Math.abs(value)).withContext(optimizer).toBeLessThanOrEqual(1);

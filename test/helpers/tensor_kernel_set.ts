@@ -10,7 +10,7 @@ import type { Backend } from '../../src/backends/contract.js';
 import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import { currentBackend } from '../../src/backends/registry.js';
 import { tableOf } from '../../src/backends/table.js';
-import { slotShape } from '../../src/rules/rules.js';
+import { slotShapes } from '../../src/rules/rules.js';
 import { stepVariable } from './kernel_calls.js';
 
 function tensorOf({ codec, data, rows, dim }: HostTable): tf.Tensor2D {
@@ -106,8 +106,8 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
         const { codec, rows, dim } = table;
         const variable = tf.tidy(() => tf.variable(tensorOf(table)));
         if (!codec.isPlain) tableOf(variable).setForm({ codec, dim });
-        const shape = slotShape(optimizer, [rows, dim]);
-        const state = slots.map((slot) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), [...shape], 'float32'))));
+        const shapes = slotShapes(optimizer, [rows, dim]);
+        const state = slots.map((slot, i) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), shapes[i], 'float32'))));
         try {
           tf.tidy(() => {
             const pooled = tf.tensor2d(gradient, [bags.rowSplits.length - 1, dim], 'float32');

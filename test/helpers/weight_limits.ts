@@ -1,7 +1,7 @@
 /** Limits of weights: either may be given without the other. */
 import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
 import { floatTable, type BagOptions, type KernelSet } from '../../src/backends/kernel_set.js';
-import { SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
+import { slotShapes, type UpdateName } from '../../src/rules/rules.js';
 import { stepOne } from './kernel_calls.js';
 
 export function itLimitsWeights(kernels: () => Pick<KernelSet, 'step'>): void {
@@ -11,7 +11,7 @@ export function itLimitsWeights(kernels: () => Pick<KernelSet, 'step'>): void {
     const limited = (optimizer: UpdateName, limits: object): number[] => {
       // A row of five columns, which no vector holds as a whole; the second row is not touched.
       const table = floatTable(new Float32Array(10).fill(5), 2, 5);
-      const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 2 : 10).fill(1));
+      const slots = slotShapes(optimizer, [2, 5]).map(([rows, dim = 1]) => new Float32Array(rows! * dim).fill(1));
       const gradient = Float32Array.of(9, -9, 9, -9, 9);
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, ...limits });
       stepOne(kernels(), optimizer, table, slots, gradient, bags, options, hyper);

@@ -1,8 +1,8 @@
 /** Steps in place where table, slots and what a step reads share memory with each other or with somebody's tensor. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
-import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
-import { optimizerOf } from '../rules/optimizer_of.js';
+import { SLOT_NAMES, slotShapes, type UpdateName } from '../../src/rules/rules.js';
+import { OF_PLAIN_TABLES, optimizerOf } from '../rules/optimizer_of.js';
 import { describeForBackends } from '../helpers/backends.js';
 
 const [ROWS, DIM] = [3, 2];
@@ -24,17 +24,16 @@ const numbers = (length: number, from: number): Float32Array =>
   Float32Array.from({ length }, (_, i) => from + ((i * 7) % 5) / 8);
 
 function stepped(optimizer: UpdateName): Stepped {
-  const slotShape = optimizer === 'rowWiseAdagrad' ? [ROWS] : [ROWS, DIM];
   return tf.tidy(() => ({
     table: tf.variable(tf.tensor2d(numbers(ROWS * DIM, -0.25), [ROWS, DIM])) as unknown as tf.Variable,
-    slots: SLOT_NAMES[optimizer].map((_, i) =>
+    slots: slotShapes(optimizer, [ROWS, DIM]).map((shape, i) =>
       tf.variable(
         tf.tensor(
           numbers(
-            slotShape.reduce((a, b) => a * b, 1),
+            shape.reduce((a, b) => a * b, 1),
             0.5 + i,
           ),
-          slotShape,
+          shape,
         ),
       ),
     ),
@@ -79,7 +78,7 @@ describeForBackends('a step in place', () => {
     weights: tf.tensor1d(numbers(IDS.length, 0.2)),
   });
 
-  for (const optimizer of UPDATE_NAMES) {
+  for (const optimizer of OF_PLAIN_TABLES) {
     for (const [how, share] of Object.entries(SHARED)) {
       it(`leaves tensors alone that share memory with table or slots: ${optimizer}, ${how}`, () => {
         const mine = stepped(optimizer);

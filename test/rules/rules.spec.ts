@@ -10,9 +10,11 @@ import {
   RULES,
   UPDATES,
   UPDATE_NAMES,
+  SLOT_NAMES,
+  couplesColumns,
   opNames,
   slotArguments,
-  slotShape,
+  slotShapes,
   stepsIdleRows,
   updateOf,
   type OptimizerName,
@@ -21,14 +23,17 @@ import { power, quotient } from '../../src/rules/update_rule.js';
 import { ROOT } from '../helpers/project.js';
 import { Random } from '../helpers/random.js';
 
+/** Those whose rows may count their own steps. */
+const BY_ROW = (['adam', 'adamW'] as const).map((name) => [name, true] as const);
+
 describe('update rules', () => {
   it('are those of the C core, in its order, with its slots', () => {
     const header = readFileSync(join(ROOT, 'custom-ops', 'kernels', 'embedding.h'), 'utf8');
     const [, list] = /#define TE_EACH_OPTIMIZER\(X\)((?:.*\\\n)+.*)\n/.exec(header)!;
     const inC = [...list!.matchAll(/X\(\w+, "(\w+)", (\d), (\d), (\d)\)/g)].map(([, ...each]) => each);
     const ours = UPDATE_NAMES.map((name) => {
-      const { slots, isPerRow = false, movesIdleRows = false } = UPDATES[name];
-      return [opNames('')[name], ...[slots.length, isPerRow, movesIdleRows].map((each) => String(Number(each)))];
+      const { slots, rowSlots = 0, movesIdleRows = false } = UPDATES[name];
+      return [opNames('')[name], ...[slots.length, rowSlots, movesIdleRows].map((each) => String(Number(each)))];
     });
     expect(inC).toEqual(ours);
   });
@@ -99,11 +104,19 @@ describe('update rules', () => {
   });
 
   it('have slots of one number per element, or per row', () => {
-    for (const name of UPDATE_NAMES) expect(slotShape(name, [7, 3])).toEqual(name === 'rowWiseAdagrad' ? [7] : [7, 3]);
-    expect([slotArguments([], 0), slotArguments([1], 0), slotArguments([1, 2, 3], 0)]).toEqual([
-      [0, 0, 0],
-      [1, 0, 0],
-      [1, 2, 3],
+    for (const name of UPDATE_NAMES) {
+      const counts = name.endsWith('ByRow');
+      const last = name === 'rowWiseAdagrad' || counts ? [7] : [7, 3];
+      const shapes = slotShapes(name, [7, 3]);
+      expect(shapes.at(-1) ?? last).toEqual(last);
+      for (const shape of shapes.slice(0, -1)) expect(shape).toEqual([7, 3]);
+      expect(couplesColumns(name)).toBe(last.length === 1);
+      expect(SLOT_NAMES[name].includes('steps')).toBe(counts);
+    }
+    expect([slotArguments([], 0), slotArguments([1], 0), slotArguments([1, 2, 3, 4], 0)]).toEqual([
+      [0, 0, 0, 0],
+      [1, 0, 0, 0],
+      [1, 2, 3, 4],
     ]);
   });
 
@@ -111,7 +124,8 @@ describe('update rules', () => {
     const moving = (lazy: number): string[] =>
       UPDATE_NAMES.filter((name) => stepsIdleRows(name, { ...NEUTRAL_HYPER, lazy }));
     expect(moving(0).join(' ')).toBe(
-      'adagradMomentum adam rmsprop rmspropMomentum rmspropCentered rmspropCenteredMomentum momentum amsgrad',
+      'adagradMomentum adam rmsprop rmspropMomentum rmspropCentered rmspropCenteredMomentum momentum amsgrad ' +
+        'adamByRow adamWByRow amsgradByRow',
     );
     expect(moving(1)).toEqual([]);
     for (const limit of [{ clipWeightMin: -1 }, { clipWeightMax: 1 }, { constraint: 1 }, { constraint: 2 }]) {
@@ -123,13 +137,19 @@ describe('update rules', () => {
   });
 
   it('run the update that their settings name', () => {
-    const runs = (name: OptimizerName, config: RuleConfig): string =>
-      updateOf({ optimizerName: name, settings: readSettings(name, config) });
+    const runs = (name: OptimizerName, config: RuleConfig, byRow = false): string =>
+      updateOf({ optimizerName: name, settings: readSettings(name, config) }, byRow);
+    for (const name of OPTIMIZER_NAMES.filter((each) => !each.startsWith('adam'))) {
+      expect(runs(name, {}, true)).toBe(runs(name, {}));
+    }
+    expect(runs('adam', { biasCorrection: false }, true)).toBe('adam');
     expect([{}, { momentum: 0.5 }, { nesterov: true }].map((config) => runs('sgd', config))).toEqual([
       ...['sgd', 'momentum', 'sgd'],
     ]);
     for (const name of ['adam', 'adamW'] as const) {
       expect([runs(name, {}), runs(name, { amsgrad: true })]).toEqual(['adam', 'amsgrad']);
+      const byRow = [{}, { amsgrad: true }].map((config) => runs(name, config, true));
+      expect(byRow).toEqual([`${name}ByRow`, 'amsgradByRow']);
     }
     const both = { centered: true, momentum: 0.5 };
     expect([{}, { momentum: 0.5 }, { centered: true }, both].map((config) => runs('rmsprop', config))).toEqual([
@@ -215,7 +235,9 @@ describe('update rules', () => {
     for (const name of UPDATE_NAMES) {
       const slots = UPDATES[name].slots.map(() => random.floats(4, 0.1, 1));
       const row = [0.5, -1, 0.25, 2];
-      UPDATES[name].stepRow(row, slots, 0, [1, -1, 0.5, 0], NEUTRAL_HYPER);
+      // Which step of a row it is tells nothing where all squares count alike.
+      const hyper = name.endsWith('ByRow') ? { ...NEUTRAL_HYPER, beta2: 0.5 } : NEUTRAL_HYPER;
+      UPDATES[name].stepRow(row, slots, 0, [1, -1, 0.5, 0], hyper);
       expect(row).withContext(name).toEqual([0.5, -1, 0.25, 2]);
     }
     const off = Object.entries(NEUTRAL_HYPER).filter(([, value]) => value !== 0);
@@ -274,8 +296,8 @@ describe('update rules', () => {
     return Object.fromEntries(Object.entries(drawn).filter(([field]) => fields.has(field)));
   }
 
-  for (const name of OPTIMIZER_NAMES) {
-    it(`step rows by stock ops as the reference does: ${name}`, () => {
+  for (const [name, byRow] of [...OPTIMIZER_NAMES.map((each) => [each, false] as const), ...BY_ROW]) {
+    it(`step rows by stock ops as the reference does: ${name}${byRow ? ' by row' : ''}`, () => {
       const random = new Random(11);
       const [rows, dim] = [5, 3];
       for (let step = 1; step <= 24; step++) {
@@ -283,16 +305,19 @@ describe('update rules', () => {
         const gradient = random.floats(rows * dim, -2, 2);
         const settings = { learningRate: step % 8 === 0 ? 0 : 0.3, ...settingsOf(name, random) };
         const read = readSettings(name, settings);
-        const update = UPDATES[updateOf({ optimizerName: name, settings: read })];
-        const { slots: names, isPerRow = false, stepRow, stepRows } = update;
-        const slotWidth = isPerRow ? 1 : dim;
-        const slots = names.map(() => random.floats(rows * slotWidth, 0.1, 1));
+        const optimizer = updateOf({ optimizerName: name, settings: read }, byRow);
+        const { stepRow, stepRows } = UPDATES[optimizer];
+        const widths = slotShapes(optimizer, [rows, dim]).map(([, columns = 1]) => columns);
+        const slots = widths.map((columns, i) => {
+          const drawn = random.floats(rows * columns, 0.1, 1);
+          return SLOT_NAMES[optimizer][i] === 'steps' ? drawn.map((each) => Math.floor(each * 90)) : drawn;
+        });
         // An element that no gradient has reached yet.
         for (const each of [gradient, ...slots]) each[0] = 0;
-        const hyper = hyperOf(name, read, step, null);
+        const hyper = hyperOf(name, read, step, null, undefined, byRow);
         const found = tf.tidy(() => {
           const matrix = (values: Float32Array, width: number): tf.Tensor2D => tf.tensor2d(values, [rows, width]);
-          const before = { table: matrix(table, dim), slots: slots.map((each) => matrix(each, slotWidth)) };
+          const before = { table: matrix(table, dim), slots: slots.map((each, i) => matrix(each, widths[i]!)) };
           const after = stepRows(tf, before, matrix(gradient, dim), hyper);
           return [after.table, ...after.slots].map((each) => Float32Array.from(each.dataSync()));
         });

@@ -13,7 +13,7 @@ interface Roles {
 const ROLES: Readonly<Record<string, Roles>> = {
   embeddingBag: { written: [10], read: [0, 4, 5, 6], isResult: true },
   embeddingBagWeightsGrad: { written: [11], read: [0, 4, 5, 6, 10], isResult: true },
-  sparseApply: { written: [0, 11, 12, 13], read: [4, 5, 6, 14, 16] },
+  sparseApply: { written: [0, 11, 12, 13, 14], read: [4, 5, 6, 15, 17] },
   matMul: { written: [3], read: [0, 1, 2], isResult: true },
   topK: { written: [12, 13], read: [0, 5, 8, 9, 10, 11], isResult: true },
   foldIn: { written: [9], read: [0, 4, 5, 6, 8], isResult: true },

@@ -19,7 +19,7 @@
 
 #include "../../kernels/embedding.h"
 
-#define MOST_ARGUMENTS 17
+#define MOST_ARGUMENTS 18
 
 /* One per JavaScript environment (main thread, each worker). */
 typedef struct instance {

@@ -21,7 +21,7 @@ static void read_uses(call* c, int index, bag_arguments* b) {
   b->bags.more_uses = (int32_t)starts.length;
 }
 
-static const char* const WRITTEN[1 + TE_MOST_SLOTS] = {"table", "slots", "slots", "slots"};
+static const char* const WRITTEN[1 + TE_MOST_SLOTS] = {"table", "slots", "slots", "slots", "slots"};
 
 static void read_rest_of_step(call* c, step_arguments* s, int index) {
   const uint64_t size = c->failed ? 0 : area(c, s->step.table.rows, s->step.table.dim, "rows");
@@ -34,8 +34,8 @@ static void read_rest_of_step(call* c, step_arguments* s, int index) {
         fail_range(c, "slots", "expected as many as the optimizer has, received more");
       continue;
     }
-    const uint64_t length = te_has_row_slots(s->optimizer) ? (uint64_t)s->step.table.rows : size;
-    s->written[1 + i] = floats(c, index + 7 + i, "slots", length);
+    const int is_matrix = i < n_slots - te_row_slots(s->optimizer);
+    s->written[1 + i] = floats(c, index + 7 + i, "slots", is_matrix ? size : (uint64_t)s->step.table.rows);
     s->step.slots[i] = (float*)s->written[1 + i].data;
   }
   const te_bags* bags = &s->bags.bags;

@@ -13,7 +13,7 @@ typedef struct step_arguments {
   int32_t optimizer;
 } step_arguments;
 
-/* table, codec, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0 to slot2, gradient,
+/* table, codec, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0 to slot3, gradient,
    hyper, useStarts? */
 void read_step(call* c, step_arguments* s);
 /* What a step writes must be apart from what another one, or it itself, reads. */

@@ -21,7 +21,7 @@ Span span_of_rows(const te_rows& table);
 /* What a step reads. */
 std::vector<Span> spans_of(const te_bags& bags, const float* gradient, int64_t dim);
 
-/* nullptr after an error. One number per row, [rows] or [rows, 1], for row-wise Adagrad; else the table's shape. */
+/* nullptr after an error. row_wise: one number per row, [rows] or [rows, 1]; else the table's shape. */
 TF_Tensor* slot_of(Call* call, int index, int number, const te_rows& table, bool row_wise);
 
 bool read_hyper(Call* call, TF_Tensor* numbers, te_hyper* hyper);
@@ -43,7 +43,7 @@ void step_table(Call& call, const Attributes& attributes) {
   float* slots[TE_MOST_SLOTS] = {};
   std::vector<Span> written = {span_of_rows(table)};
   for (int i = 0; i < kSlots; ++i) {
-    TF_Tensor* slot = slot_of(&call, 1 + i, i, table, te_has_row_slots(kOptimizer));
+    TF_Tensor* slot = slot_of(&call, 1 + i, i, table, i >= kSlots - te_row_slots(kOptimizer));
     if (slot == nullptr) return;
     slots[i] = Call::floats(slot);
     written.push_back(span_of(slot));

@@ -96,10 +96,10 @@ uint32_t TE_WASM(te_wasm_apply_workspace)(int32_t optimizer, int32_t nnz, int32_
 }
 
 int32_t TE_WASM(te_wasm_apply)(TE_WASM_LOOKUP, int32_t optimizer, float* slot0, float* slot1, float* slot2,
-                               int32_t n_slots, const float* gradient, const te_hyper* hyper, void* workspace,
+                               float* slot3, int32_t n_slots, const float* gradient, const te_hyper* hyper, void* workspace,
                                uint32_t workspace_bytes, te_wasm_result* result) {
   TE_WASM_UNPACK;
-  float* slots[TE_MOST_SLOTS] = {slot0, slot1, slot2};
+  float* slots[TE_MOST_SLOTS] = {slot0, slot1, slot2, slot3};
   return te_wasm_report(
       te_sparse_apply(optimizer, &table, slots, n_slots, &bags, gradient, hyper, workspace, workspace_bytes), result);
 }

@@ -28,9 +28,9 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
                                        int64_t begin, float* g) {
   const te_groups* groups = job->groups;
   const te_hyper* h = job->hyper;
-  const int64_t dim = job->table.dim, slot_dim = te_has_row_slots(optimizer) ? 1 : dim;
+  const int64_t dim = job->table.dim;
   const step_extras extras = extras_of(job);
-  const int64_t slots = te_has_row_slots(optimizer) ? 0 : te_slot_count(optimizer);
+  const int64_t slots = te_slot_count(optimizer) - te_row_slots(optimizer);
   const int64_t bytes = job->row_words * 4 + slots * dim * 4;
   const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / bytes, TE_MOST_ROWS_AHEAD));
   const int64_t last_entry = first < end ? (int64_t)groups->ends[end - 1] - 1 : 0;
@@ -41,6 +41,7 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
     float* state[TE_MOST_SLOTS] = {NULL};
     fetch_row(te_floats(&job->table), job->row_words, coming, 1);
     for (int s = 0; s < te_slot_count(optimizer); s++) {
+      const int64_t slot_dim = te_slot_dim(optimizer, s, dim);
       state[s] = job->slots[s] + row * slot_dim;
       fetch_row(job->slots[s], slot_dim, coming, 1);
     }

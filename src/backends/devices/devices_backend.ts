@@ -1,5 +1,5 @@
 /** Running devices: tables as tensors, lookups and steps on them. */
-import { UPDATES } from '../../rules/rules.js';
+import { couplesColumns } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
 import { warnOnce } from '../../base/warn_once.js';
@@ -465,12 +465,12 @@ export class DevicesBackend implements Devices, RowStore {
   private bringTogether({ optimizer, table: { variable: table }, slots, entries, hyper }: TableUpdate): void {
     const { layout } = this.deviceTable(table)!;
     const couplesRows = hyper[CLIP_NORM]! > 0;
-    const couplesColumns =
-      UPDATES[optimizer].isPerRow === true ||
+    const needsWholeRows =
+      couplesColumns(optimizer) ||
       hyper[CONSTRAINT] === NORM_OF_ROW ||
       entries.some(({ options }) => options.maxNorm > 0);
     const isSplit = layout.kind !== 'replicated' && layout.shards.length > 1;
-    if (!isSplit || !(couplesRows || (couplesColumns && layout.kind === 'columns'))) return;
+    if (!isSplit || !(couplesRows || (needsWholeRows && layout.kind === 'columns'))) return;
     const whole = this.wholeLayout(layout);
     if (this.machine.form.keepsAssigned) {
       const { name } = this.deviceTable(table)!;

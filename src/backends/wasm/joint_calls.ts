@@ -33,7 +33,7 @@ export interface MatrixProductAt extends Omit<MatrixProduct, 'a' | 'b' | 'bias' 
 
 /** Words of te_wasm_lookup and te_wasm_step in custom-ops/hosts/wasm/module.c. */
 const LOOKUP_WORDS = 13;
-const STEP_WORDS = 22;
+const STEP_WORDS = 23;
 const MAX_NORM_WORD = 11;
 const LINE = 64;
 

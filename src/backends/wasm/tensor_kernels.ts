@@ -4,7 +4,7 @@ import { ValueError } from '../../base/errors.js';
 import { codecOf } from '../../codecs/codecs.js';
 import { FLOAT32 } from '../../codecs/float32.js';
 import { type BagOptions, type KernelInfo, tooLarge } from '../kernel_set.js';
-import { UPDATES, type UpdateName } from '../../rules/rules.js';
+import { isRowSlot, type UpdateName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { beforeDisposal } from '../../tfjs/disposed_backends.js';
 import { kernelTable, slotsAmong, type RowAttributes } from '../bag_tensors.js';
@@ -180,7 +180,7 @@ function embeddingBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInf
 /** Slots are like the table, or have one value per row, as a vector or a column. */
 export function slotsAt(backend: WasmBackend, optimizer: UpdateName, inputs: Inputs, { rows, dim }: TableAt): number[] {
   return slotsAmong(optimizer, inputs).map((info, i) => {
-    if (UPDATES[optimizer].isPerRow !== true) checkTensor(`slot${i}`, info, 'float32', rows, dim);
+    if (!isRowSlot(optimizer, i)) checkTensor(`slot${i}`, info, 'float32', rows, dim);
     else checkTensor(`slot${i}`, info, 'float32', rows, ...info.shape.slice(1).map(() => 1));
     return addressOf(backend, info);
   });

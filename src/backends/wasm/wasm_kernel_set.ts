@@ -1,5 +1,5 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
-import { SLOT_NAMES, slotShape, type UpdateName } from '../../rules/rules.js';
+import { SLOT_NAMES, slotShapes, type UpdateName } from '../../rules/rules.js';
 import {
   type BagOptions,
   type HostBags,
@@ -346,8 +346,10 @@ function stepRequest(optimizer: UpdateName, { table, slots, gradient, bags, hype
   checkLength('gradient', gradient.length, pooledLength(bags, table));
   checkLength('hyper', hyper.length, HYPER_FIELDS.length);
   checkLength('slots', slots.length, SLOT_NAMES[optimizer].length);
-  const slotLength = slotShape(optimizer, [table.rows, table.dim]).reduce((a, b) => a * b);
-  slots.forEach((slot, i) => checkLength(`slots[${i}]`, slot.length, slotLength));
+  slotShapes(optimizer, [table.rows, table.dim]).forEach((shape, i) => {
+    const length = shape.reduce((a, b) => a * b);
+    checkLength(`slots[${i}]`, slots[i]!.length, length);
+  });
   return {
     table,
     direction: 'inout',

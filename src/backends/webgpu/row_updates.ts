@@ -1,7 +1,7 @@
 /** What each update does to one element of a table, in WGSL; `rules` says the same in TypeScript. */
 import type { UpdateName } from '../../rules/rules.js';
 
-/** The body of `stepped(element, g)`; `e` is written: its value `w` and its slots `s0`, `s1`, `s2`. `h`: the hyper-parameters. */
+/** The body of `stepped(element, g)`; `e` is written: its value `w` and its slots `s0` to `s3`. `h`: the hyper-parameters. */
 const adam = (velocity: 's1' | 's2'): string => `
   e.s0 = h.beta1 * e.s0 + (1.0 - h.beta1) * g;
   e.s1 = h.beta2 * e.s1 + (1.0 - h.beta2) * g * g;
@@ -10,6 +10,13 @@ const adam = (velocity: 's1' | 's2'): string => `
   var root = sqrt(square) + h.epsilon;
   if (h.sumInsideSqrt != 0.0) { root = sqrt(square + h.epsilon * h.epsilon); }
   e.w -= h.learningRate * quotient(e.s0 / h.correction1, root);`;
+
+/** Adam by the steps of a row, in its slot `count`; see `correctionAt` of the rules. */
+const adamByRow = (velocity: 's1' | 's2', count: 's2' | 's3', asKeras: boolean): string => `
+  let correction1 = correctionAt(h.beta1, e.${count});
+  let correction2 = correctionAt(h.beta2, e.${count});
+  let epsilon = h.epsilon${asKeras ? ' / sqrt(correction2)' : ''};
+  ${adam(velocity).replaceAll(/h\.(correction[12]|epsilon)/g, '$1')}`;
 
 const rmsprop = (mean: string | null, momenta: string | null): string => `
   e.s0 = h.beta2 * e.s0 + (1.0 - h.beta2) * g * g;
@@ -44,6 +51,9 @@ const UPDATES: Readonly<Record<UpdateName, () => string>> = {
   e.w -= h.learningRate * total;`,
   adam: () => adam('s1'),
   amsgrad: () => adam('s2'),
+  adamByRow: () => adamByRow('s1', 's2', false),
+  adamWByRow: () => adamByRow('s1', 's2', true),
+  amsgradByRow: () => adamByRow('s2', 's3', true),
   rmsprop: () => rmsprop(null, null),
   rmspropMomentum: () => rmsprop(null, 's1'),
   rmspropCentered: () => rmsprop('s1', null),
@@ -73,8 +83,17 @@ export function updateText(optimizer: UpdateName): string {
   return UPDATES[optimizer]();
 }
 
-/** Roots are exact where powers are not. */
+/** Roots are exact where powers are not; corrections by squarings of what is left of 1. */
 export const POWER = `
+fn correctionAt(beta : f32, steps : f32) -> f32 {
+  var part = 1.0 - beta;
+  var found = 0.0;
+  for (var left = i32(clamp(steps, 1.0, 16777216.0)); left > 0; left = left >> 1u) {
+    if ((left & 1) == 1) { found += part * (1.0 - found); }
+    part *= 2.0 - part;
+  }
+  return found;
+}
 fn power(base : f32, exponent : f32) -> f32 {
   if (exponent == 0.5) { return sqrt(base); }
   if (exponent == 1.0) { return base; }

@@ -1,7 +1,7 @@
 /** The shaders of a step: what one thread does to a number of a row, or to all in a word of it. */
 import type { Codec } from '../../codecs/codec.js';
 import { HYPER_FIELDS, type Hyper } from '../../rules/hyper.js';
-import { SLOT_NAMES, UPDATES, type UpdateName } from '../../rules/rules.js';
+import { isRowSlot, SLOT_NAMES, UPDATES, type UpdateName } from '../../rules/rules.js';
 import { POWER, updateText } from './row_updates.js';
 import { codecText, valueText } from './codec_text.js';
 import { QUOTIENT, ROW_OF } from './shader_text.js';
@@ -16,6 +16,11 @@ export interface StepForm {
 /** Names under which slots are bound. */
 export function slotNames(optimizer: UpdateName): string[] {
   return SLOT_NAMES[optimizer].map((_, i) => `slot${i}`);
+}
+
+/** Those that threads of the table's elements write; slots of one number per row are stepped before them. */
+export function writtenSlots(optimizer: UpdateName): string[] {
+  return slotNames(optimizer).filter((_, i) => !isRowSlot(optimizer, i));
 }
 
 /** Numbers of a step as uniforms; those that are words of a key are whole. */
@@ -68,16 +73,14 @@ export function limitsKey({
 
 /** `updated(row, column, gradient)`: the new value of an element of the table `name`; steps the slots. */
 function updatedText({ optimizer }: StepForm, decay: 'weightDecay' | 'idleDecay'): string {
-  const isPerRow = UPDATES[optimizer].isPerRow === true;
   const names = slotNames(optimizer);
-  const place = isPerRow ? 'row' : 'at';
   const read = (i: number): string => {
     if (names[i] === undefined) return '0.0';
-    return `${names[i]}${isPerRow ? '' : 'Written'}[${place}]`;
+    return isRowSlot(optimizer, i) ? `${names[i]}[row]` : `${names[i]}Written[at]`;
   };
-  const write = isPerRow ? [] : names.map((name, i) => `${name}Written[at] = e.s${i};`);
+  const write = writtenSlots(optimizer).map((name, i) => `${name}Written[at] = e.s${i};`);
   return `
-struct Element { w : f32, s0 : f32, s1 : f32, s2 : f32 }
+struct Element { w : f32, s0 : f32, s1 : f32, s2 : f32, s3 : f32 }
 fn stepped(element : Element, g : f32) -> Element {
   var e = element;
   let h = uniforms;
@@ -87,7 +90,7 @@ fn stepped(element : Element, g : f32) -> Element {
 fn updated(row : i32, c : i32, g : f32) -> f32 {
   let at = row * uniforms.dim + c;
   let before = valueAt(row, c);
-  var e = Element(before - uniforms.${decay} * before, ${read(0)}, ${read(1)}, ${read(2)});
+  var e = Element(before - uniforms.${decay} * before, ${[0, 1, 2, 3].map(read).join(', ')});
   e = stepped(e, g);
   ${write.join('\n  ')}
   return e.w;
@@ -180,18 +183,29 @@ export function idleText(form: StepForm, isConstrained: boolean): string {
     }`;
 }
 
-/** Steps a slot of one number per row: the mean of squares of a row's gradient. */
-export function rowSlotText(hyper: Hyper): string {
-  return `${ROW_OF}${clippedText(hyper)}
+/** Steps a slot of one number per row: the mean of squares of a row's gradient, or the count of its steps. */
+export function rowSlotText({ optimizer, hyper }: StepForm): string {
+  const ofTouched = `${ROW_OF}${clippedText(hyper)}
     fn run(k : i32) {
       if (k >= uniforms.count) { return; }
       let row = rowOf(plan[k]);
-      if (row < 0) { return; }
+      if (row < 0) { return; }`;
+  if (optimizer !== 'rowWiseAdagrad') return `${ofTouched}\n      result[row] += 1.0;\n    }`;
+  return `${ofTouched}
       var squares = 0.0;
       for (var c = 0; c < uniforms.dim; c++) {
         let g = clipped(sums[k * uniforms.dim + c]);
         squares += g * g;
       }
       result[row] += squares / f32(uniforms.dim);
+    }`;
+}
+
+/** Counts a step of the rows that are not touched. */
+export function idleCountText(): string {
+  return `${IS_TOUCHED}
+    fn run(row : i32) {
+      ${UNLESS_IDLE}
+      result[row] += 1.0;
     }`;
 }

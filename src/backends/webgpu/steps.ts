@@ -1,7 +1,7 @@
 /** One exact step of a table and its slots, in place on the GPU. */
 import type * as tf from '@tensorflow/tfjs';
 import { unpackHyper, type Hyper } from '../../rules/hyper.js';
-import { stepsIdleRows, UPDATES, type UpdateName } from '../../rules/rules.js';
+import { couplesColumns, stepsIdleRows, UPDATES, type UpdateName } from '../../rules/rules.js';
 import type { WebgpuBackend } from '../../tfjs/webgpu/webgpu_backend.js';
 import type { Groups } from './groups.js';
 import { tableInts, type TableAt } from './operands.js';
@@ -11,12 +11,14 @@ import { sumRows, type GradientUse } from './row_sums.js';
 import {
   constrainedText,
   hyperFloats,
+  idleCountText,
   idleText,
   keyInts,
   limitsKey,
   rowSlotText,
   slotNames,
   touchedText,
+  writtenSlots,
   type StepForm,
 } from './step_text.js';
 
@@ -102,6 +104,11 @@ function slotInputs({ form }: Stepping, part: Part): Record<string, tf.TensorInf
   return Object.fromEntries(slotNames(form.optimizer).map((name, i) => [name, part.tensors[i + 1]!]));
 }
 
+/** The slot of one number per row, where there is one. */
+function rowSlotOf({ form }: Stepping, part: Part): tf.TensorInfo | null {
+  return couplesColumns(form.optimizer) ? part.tensors.at(-1)! : null;
+}
+
 /** What tells the shaders of a step apart. */
 function nameOf({ form }: Stepping, what: string): string {
   return `${what}_${form.optimizer}_${form.codec.name}_${limitsKey(form.hyper)}`;
@@ -109,29 +116,29 @@ function nameOf({ form }: Stepping, what: string): string {
 
 function stepTouched(stepping: Stepping, part: Part): void {
   const { backend, form, groups, sums, cells, table } = stepping;
-  const isPerRow = UPDATES[form.optimizer].isPerRow === true;
   const isConstrained = form.hyper.constraint === 2;
   const floats = hyperFloats(form.hyper);
   const ints = partInts(stepping, part);
   const [rows] = part.tensors;
   const slots = slotInputs(stepping, part);
-  if (isPerRow) {
+  const rowSlot = rowSlotOf(stepping, part);
+  if (rowSlot !== null) {
     const program = {
       name: nameOf(stepping, 'rowSlot'),
       inputs: { plan: groups.plan, sums },
       ints,
       floats,
       threads: groups.count,
-      code: rowSlotText(form.hyper),
+      code: rowSlotText(form),
     };
-    runProgram(backend, program, slots['slot0']!);
+    runProgram(backend, program, rowSlot);
   }
   const own = isConstrained ? { table: rows! } : { sums };
   const columns = isConstrained ? table.dim : cells;
   const program = {
     name: nameOf(stepping, isConstrained ? 'unconstrained' : 'touched'),
     inputs: { ...slots, plan: groups.plan, ...own },
-    written: isPerRow ? [] : Object.keys(slots),
+    written: writtenSlots(form.optimizer),
     ints: { ...ints, cells: columns },
     floats,
     threads: groups.count * columns,
@@ -161,10 +168,21 @@ function stepIdle(stepping: Stepping, part: Part, scratch: Scratch): void {
   const slots = UPDATES[form.optimizer].movesIdleRows === true ? slotInputs(stepping, part) : {};
   const [rows] = part.tensors;
   const columns = isConstrained ? table.dim : cells;
+  const rowSlot = UPDATES[form.optimizer].movesIdleRows === true ? rowSlotOf(stepping, part) : null;
+  if (rowSlot !== null) {
+    const counted = {
+      name: 'idleCount',
+      inputs: { plan: groups.plan },
+      ints: partInts(stepping, part),
+      threads: part.rows,
+      code: idleCountText(),
+    };
+    runProgram(backend, counted, rowSlot);
+  }
   const program = {
     name: nameOf(stepping, isConstrained ? 'idleUnconstrained' : 'idle'),
     inputs: { ...slots, plan: groups.plan, ...(isConstrained && { table: rows! }) },
-    written: Object.keys(slots),
+    written: UPDATES[form.optimizer].movesIdleRows === true ? writtenSlots(form.optimizer) : [],
     ints: { ...partInts(stepping, part), cells: columns },
     floats: hyperFloats(form.hyper),
     threads: part.rows * columns,

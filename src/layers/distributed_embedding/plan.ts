@@ -1,5 +1,5 @@
 /** The plan that a `DistributedEmbedding` follows on the backend in use. */
-import { UPDATES, updateOf } from '../../rules/rules.js';
+import { couplesColumns, updateOf } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../../backends/contract.js';
 import { devicesInUse } from '../../backends/registry.js';
@@ -31,7 +31,7 @@ function planTables({ tables, features }: DistributedFeatures): PlanTableArgs[] 
     const uses = features.filter((feature) => feature.table === number);
     const { inputDim, outputDim, initializer, optimizer, regularizer, constraint } = table;
     const hasWholeRows =
-      (optimizer !== null && UPDATES[updateOf(optimizer)].isPerRow === true) ||
+      (optimizer !== null && couplesColumns(updateOf(optimizer))) ||
       (optimizer !== null && optimizer.settings.clipNorm !== null) ||
       rowConstraintOf(constraint)?.kind === 'rowNorm' ||
       uses.some(({ maxNorm }) => maxNorm !== null);

@@ -37,8 +37,7 @@ export class KeyedTable extends EmbeddingTable {
   onEvict: ((keys: BigInt64Array) => void) | null = null;
   readonly #capacity: number;
   readonly #fill: Fill;
-  /** @internal */
-  protected readonly keyRows: OpenRows;
+  readonly #rows: OpenRows;
   #holder: WeightHolder | null = null;
 
   /**
@@ -73,8 +72,17 @@ export class KeyedTable extends EmbeddingTable {
       throw new ValueError('embeddingsInitializer', expected, described(this.initializer.getClassName()));
     }
     this.#fill = fill;
-    this.keyRows = new OpenRows(this, fill, seed, padding);
+    this.#rows = new OpenRows(this, fill, seed, padding);
     for (const [row, text] of given.texts ?? []) this.keyRows.texts.set(row, text);
+  }
+
+  /**
+   * Not a field: what captured steps reach is looked at by fields, and rows of keys tell steps by themselves.
+   *
+   * @internal
+   */
+  protected get keyRows(): OpenRows {
+    return this.#rows;
   }
 
   /** Rows that keys can have. */
@@ -116,6 +124,10 @@ export class KeyedTable extends EmbeddingTable {
     if (freed === 0 || this.keyRows.state === null) return freed;
     this.keyRows.release();
     return freed + 1;
+  }
+
+  protected override get stepsByRow(): boolean {
+    return true;
   }
 
   protected override created(): void {

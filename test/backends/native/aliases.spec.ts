@@ -57,7 +57,18 @@ function examples(): Example[] {
         arrays: { ...bagArrays(), ...slotArrays, gradient, useStarts: Int32Array.of(1, 2) },
         written: ['table', ...slots],
         call: (a) => [
-          ...[a['table'], FLOAT32, ROWS, DIM, ...bags(a), optimizer, a['slot0'] ?? null, a['slot1'] ?? null, null],
+          ...[
+            a['table'],
+            FLOAT32,
+            ROWS,
+            DIM,
+            ...bags(a),
+            optimizer,
+            a['slot0'] ?? null,
+            a['slot1'] ?? null,
+            null,
+            null,
+          ],
           ...[a['gradient'], packedHyperCase('sgd', 0), a['useStarts']],
         ],
       };

@@ -28,7 +28,7 @@ const CALLS: Readonly<Record<Name, { args: () => Args; table: number; bags: numb
   sparseApply: {
     // Adam: two slots.
     args: () => [
-      ...[...table(), ...bags(), 4, floats(ROWS * DIM), floats(ROWS * DIM), null],
+      ...[...table(), ...bags(), 4, floats(ROWS * DIM), floats(ROWS * DIM), null, null],
       ...[floats(BAGS * DIM), floats(HYPER_FIELDS.length)],
     ],
     table: 0,
@@ -151,6 +151,12 @@ describe('arguments of the addon', () => {
       '`slots`: expected 3 numbers, received 6',
     );
     expect(call('sparseApply', { 10: 1, 11: floats(ROWS), 12: null })).toThrowError(RangeError, /expected 6 numbers/);
+    const counted = { 10: UPDATE_NAMES.indexOf('adamByRow') };
+    expect(call('sparseApply', { ...counted, 13: floats(ROWS) })).not.toThrow();
+    expect(call('sparseApply', { ...counted, 13: floats(ROWS * DIM) })).toThrowError(
+      RangeError,
+      '`slots`: expected 3 numbers, received 6',
+    );
     expect(call('sparseApply', { 10: UPDATE_NAMES.length })).toThrowError(
       RangeError,
       new RegExp(`^\`optimizer\`: expected a whole number from 0 to ${UPDATE_NAMES.length - 1}`),

@@ -9,7 +9,7 @@ import {
 } from '../../../src/backends/kernel_set.js';
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
-import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../../src/rules/rules.js';
+import { UPDATE_NAMES, slotShapes, type UpdateName } from '../../../src/rules/rules.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
 import 'tfjs-embeddings/node';
@@ -78,8 +78,8 @@ describe('a plain step', () => {
       const random = new Random(11);
       for (const dim of WIDTHS) {
         for (const isWeighted of [false, true]) {
-          const slots = SLOT_NAMES[optimizer].map(() =>
-            floats(random, optimizer === 'rowWiseAdagrad' ? ROWS : ROWS * dim).map((x) => x * x),
+          const slots = slotShapes(optimizer, [ROWS, dim]).map(([rows, columns = 1]) =>
+            floats(random, rows! * columns).map((x) => x * x),
           );
           const table = floatTable(floats(random, ROWS * dim), ROWS, dim);
           const bags = drawBags(random, isWeighted);

@@ -106,7 +106,7 @@ describe('a step over several uses of a table', () => {
       addon.sparseApply(
         ...([table, 0, 3, 1] as const),
         ...([Int32Array.of(0, 1), Int32Array.of(0, 1, 2), null, 0, 0, 0] as const),
-        ...([0, null, null, null, gradient, packedHyperCase('sgd', 0), starts as Int32Array] as const),
+        ...([0, null, null, null, null, gradient, packedHyperCase('sgd', 0), starts as Int32Array] as const),
       );
     for (const starts of [[-1], [3], [2, 1], [0, 2147483647]]) {
       expect(() => step(Int32Array.from(starts))).toThrowError(
@@ -137,7 +137,7 @@ describe('a step over several uses of a table', () => {
         addon.sparseApply(
           ...([table, 0, 3, 1] as const),
           ...([Int32Array.of(0, 1), Int32Array.of(0, 1, 2), null, 0, 0, 0] as const),
-          ...([optimizer, slot0, slot1, null, Float32Array.of(1, 1), packedHyperCase('sgd', 0), starts] as const),
+          ...([optimizer, slot0, slot1, null, null, Float32Array.of(1, 1), packedHyperCase('sgd', 0), starts] as const),
         );
       for (const starts of [words.subarray(0, 1), words.subarray(2, 3), words.subarray(2, 5)]) {
         expect(() => step(starts)).toThrowError(RangeError, /`(table|slots)`: expected memory of its own/);

@@ -2,7 +2,7 @@
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
 import { floatTable, type BagOptions, type HostBags, type HostTable } from '../../../src/backends/kernel_set.js';
 import { WEIGHING } from '../../../src/base/types.js';
-import { SLOT_NAMES, type UpdateName } from '../../../src/rules/rules.js';
+import { SLOT_NAMES, slotShapes, type UpdateName } from '../../../src/rules/rules.js';
 
 export interface GeneratedCase {
   readonly name: string;
@@ -77,6 +77,9 @@ export function usualHyper(optimizer: UpdateName): Float32Array {
     adagradMomentum: { learningRate: 0.1, momentum: 0.9, useNesterov: 1, epsilon: 1e-7, exponent: 2, beta2: 1 },
     adam: { learningRate: 0.1, beta1: 0.9, beta2: 0.999, epsilon: 1e-7, correction1: 0.1, correction2: 0.001 },
     amsgrad: { learningRate: 0.1, beta1: 0.9, beta2: 0.999, epsilon: 1e-7, correction1: 0.1, correction2: 0.001 },
+    adamByRow: { learningRate: 0.1, beta1: 0.9, beta2: 0.999, epsilon: 1e-7 },
+    adamWByRow: { learningRate: 0.1, beta1: 0.9, beta2: 0.999, epsilon: 1e-7 },
+    amsgradByRow: { learningRate: 0.1, beta1: 0.9, beta2: 0.999, epsilon: 1e-7 },
     rmsprop: { learningRate: 0.1, beta2: 0.9, epsilon: 1e-7 },
     rmspropMomentum: { learningRate: 0.1, beta2: 0.9, momentum: 0.9, epsilon: 1e-7 },
     rmspropCentered: { learningRate: 0.1, beta2: 0.9, epsilon: 0.1 },
@@ -89,8 +92,10 @@ export function usualHyper(optimizer: UpdateName): Float32Array {
 /** Slots that have seen a few steps: positive everywhere. */
 export function usualSlots(optimizer: UpdateName, { rows, dim }: HostTable, seed: number): Float32Array[] {
   const random = randomNumbers(seed);
-  const length = optimizer === 'rowWiseAdagrad' ? rows : rows * dim;
-  return SLOT_NAMES[optimizer].map(() => drawn(random, length, 0.1, 1));
+  return slotShapes(optimizer, [rows, dim]).map(([, columns = 1], slot) => {
+    const values = drawn(random, rows * columns, 0.1, 1);
+    return SLOT_NAMES[optimizer][slot] === 'steps' ? values.map((each) => Math.floor(each * 40)) : values;
+  });
 }
 
 /** A table of its own, so that a step does not reach the case. */

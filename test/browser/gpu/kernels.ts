@@ -6,7 +6,7 @@ import { roundingKey } from '../../../src/backends/rounding.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { currentBackend } from '../../../src/backends/registry.js';
 import { packHyper } from '../../../src/rules/hyper.js';
-import { slotShape, UPDATE_NAMES, type UpdateName } from '../../../src/rules/rules.js';
+import { slotShapes, UPDATE_NAMES, type UpdateName } from '../../../src/rules/rules.js';
 import { bagCase, copyTable, drawnHyper, hyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';
 import { lookUpInto, stepOne } from '../../helpers/kernel_calls.js';
 import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from '../../helpers/magnitudes.js';
@@ -101,8 +101,8 @@ async function stepped(example: BagCase, packed: HostTable | null, seed: number,
 
   const slots = usedSlots(optimizer, plain, seed);
   const table = variableOf(packed ?? plain);
-  const state = slots.map((slot) =>
-    tf.tidy(() => tf.variable(tf.tensor(slot.slice(), slotShape(optimizer, [rows, dim])))),
+  const state = slots.map((slot, i) =>
+    tf.tidy(() => tf.variable(tf.tensor(slot.slice(), slotShapes(optimizer, [rows, dim])[i]))),
   );
   const bags = bagTensors(host, onGpu);
   const gradient = tf.tensor2d(given, [host.rowSplits.length - 1, dim]);

@@ -22,7 +22,7 @@ print(json.dumps({
     "rules": {n: [e.class_name, e.learning_rate, e.decays_idle_rows, list(r.fields_of(n)), {**r.DEFAULTS, **e.defaults}]
               for n, e in r.RULES.items()},
     "hyper": [[n, finite(x)] for n, x in r.NEUTRAL_HYPER.items()],
-    "slots": {n: [list(e), n in r.PER_ROW] for n, e in r.SLOTS.items()},
+    "slots": {n: [list(e), r.ROW_SLOTS.get(n, 0)] for n, e in r.SLOTS.items()},
 }))
 `;
 
@@ -67,7 +67,7 @@ describe('the wheel in Python', () => {
       const names = [...COMMON_FIELDS, ...fields].map(snake);
       return [snake(name), [className, learningRate, decaysIdleRows, names, Object.fromEntries(all)]];
     });
-    const slots = UPDATE_NAMES.map((name) => [capital(name), [SLOT_NAMES[name], UPDATES[name].isPerRow === true]]);
+    const slots = UPDATE_NAMES.map((name) => [capital(name), [SLOT_NAMES[name], UPDATES[name].rowSlots ?? 0]]);
     expect(lastLine('-c', TELL_RULES)).toEqual({
       rules: Object.fromEntries(rules) as unknown,
       hyper: HYPER_FIELDS.map((field) => [snake(field), finite(NEUTRAL_HYPER[field])]),

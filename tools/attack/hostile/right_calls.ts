@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CODECS } from '../../../src/codecs/codecs.js';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import { KeyIndex } from '../../../src/tables/keys/key_index.js';
-import { SLOT_NAMES, UPDATE_NAMES, slotArguments, slotShape } from '../../../src/rules/rules.js';
+import { UPDATE_NAMES, slotArguments, slotShapes } from '../../../src/rules/rules.js';
 import type { Random } from '../../../test/helpers/random.js';
 import type { HostileArrays } from './arrays.js';
 import type { Spoiler } from './spoiled_calls.js';
@@ -129,9 +129,8 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
   function stepOf({ codec, rows, dim, gradient }: ReturnType<typeof batch>): unknown[] {
     const optimizer = random.whole(0, UPDATE_NAMES.length);
     const update = UPDATE_NAMES[optimizer]!;
-    const size = slotShape(update, [rows, dim]).reduce((a, b) => a * b, 1);
     const slots = slotArguments(
-      SLOT_NAMES[update].map(() => arrays.floats(size)),
+      slotShapes(update, [rows, dim]).map((shape) => arrays.floats(shape.reduce((a, b) => a * b, 1))),
       null,
     );
     const hyper = arrays.floats(HYPER_FIELDS.length);

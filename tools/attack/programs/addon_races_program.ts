@@ -95,7 +95,7 @@ function racedCall(name = random.pick(NAMES)): { name: string; args: unknown[] }
   }
   const uses = random.chance(0.5) ? words.subarray(STARTS, STARTS + 4) : null;
   const hyper = new Float32Array(HYPER_FIELDS.length).fill(codec === FLOAT32 ? 0.5 : 0);
-  return { name, args: [...table, ...ids, weights, ...how, 0, null, null, null, gradient, hyper, uses] };
+  return { name, args: [...table, ...ids, weights, ...how, 0, null, null, null, null, gradient, hyper, uses] };
 }
 
 /** Ids of one feature for SparseCores, with all that is written in the memory that is raced. */

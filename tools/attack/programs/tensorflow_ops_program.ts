@@ -12,7 +12,13 @@ import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflo
 import * as emb from '../../../src/node.js';
 import { CODECS } from '../../../src/codecs/codecs.js';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
-import { SLOT_NAMES, UPDATES as RULES_OF_ROWS, UPDATE_NAMES, opNames } from '../../../src/rules/rules.js';
+import {
+  SLOT_NAMES,
+  UPDATES as RULES_OF_ROWS,
+  UPDATE_NAMES,
+  couplesColumns,
+  opNames,
+} from '../../../src/rules/rules.js';
 import { Random } from '../../../test/helpers/random.js';
 import { HostileArrays } from '../hostile/arrays.js';
 import { lossCall } from '../hostile/loss_calls.js';
@@ -195,7 +201,9 @@ function rightCallOfMany(): OpCall {
 
 const DENSE_SLOTS = { Sgd: 0, Momentum: 1, Adagrad: 1, Adam: 2 } as const;
 /** Those that move rows without ids, and so step whole variables too. */
-const UPDATES_OF_VARIABLES = UPDATE_NAMES.filter((name) => RULES_OF_ROWS[name].movesIdleRows === true);
+const UPDATES_OF_VARIABLES = UPDATE_NAMES.filter(
+  (name) => RULES_OF_ROWS[name].movesIdleRows === true && !couplesColumns(name),
+);
 const STEP_NAMES = [
   ...[
     'PackedBag',

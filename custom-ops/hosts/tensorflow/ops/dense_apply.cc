@@ -99,7 +99,7 @@ void compute_dense_update(void*, TF_OpKernelContext* context) {
 
 }  // namespace
 
-/* Dense variables, all in one op, in place: as the rows of tables, for updates that step rows without ids. */
+/* Dense variables, all in one op, in place: as the rows of tables, for updates that step rows without ids and have no slot per row. */
 #define TE_DENSE_UPDATE(optimizer, name, slots, per_row, idle)                                             \
   Op{"EmbeddingDenseApplyRows" name,                                                                       \
      {"variables: N * float", TE_SLOT_INPUTS(slots, "N * float"), "gradients: N * float", "hyper: float"}, \
@@ -107,7 +107,7 @@ void compute_dense_update(void*, TF_OpKernelContext* context) {
      {"N: int >= 1"},                                                                                      \
      nothing_shape,                                                                                        \
      create_plain,                                                                                         \
-     idle ? compute_dense_update<optimizer> : nullptr,                                                     \
+     idle && per_row == 0 ? compute_dense_update<optimizer> : nullptr,                                                     \
      true},
 /* The same as stock optimizers. */
 #define TE_DENSE_APPLY(name, optimizer, ...)                                                               \

@@ -228,7 +228,7 @@ void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
     if (call.failed()) return;
     written.push_back(span_of_rows(each.table));
     for (int s = 0; s < kSlots; ++s) {
-      TF_Tensor* slot = slot_of(&call, count * (1 + s) + i, s, each.table, te_has_row_slots(kOptimizer));
+      TF_Tensor* slot = slot_of(&call, count * (1 + s) + i, s, each.table, s >= kSlots - te_row_slots(kOptimizer));
       if (slot == nullptr) return;
       each.slots[s] = Call::floats(slot);
       written.push_back(span_of(slot));

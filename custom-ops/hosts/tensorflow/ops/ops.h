@@ -61,7 +61,8 @@ OpList server_info_ops();
 #define TE_BAG_INPUTS "values: int32", "row_splits: int32", "weights: float"
 /* As many as the optimizer has; the others are left out. */
 #define TE_SLOT_INPUTS(slots, type) \
-  slots > 0 ? "slot0: " type : nullptr, slots > 1 ? "slot1: " type : nullptr, slots > 2 ? "slot2: " type : nullptr
+  slots > 0 ? "slot0: " type : nullptr, slots > 1 ? "slot1: " type : nullptr, \
+      slots > 2 ? "slot2: " type : nullptr, slots > 3 ? "slot3: " type : nullptr
 
 }  // namespace te
 

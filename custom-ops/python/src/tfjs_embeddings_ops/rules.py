@@ -23,10 +23,13 @@ SLOTS: Mapping[str, tuple[str, ...]] = {
     "RmspropCenteredMomentum": ("velocities", "averageGradients", "momenta"),
     "Momentum": ("momenta",),
     "Amsgrad": ("momenta", "velocities", "velocityMaxima"),
+    "AdamByRow": ("momenta", "velocities", "steps"),
+    "AdamWByRow": ("momenta", "velocities", "steps"),
+    "AmsgradByRow": ("momenta", "velocities", "velocityMaxima", "steps"),
 }
 
-# Updates whose slots hold one number per row.
-PER_ROW = frozenset({"RowWiseAdagrad"})
+# Of updates where they do, how many of the last slots hold one number per row.
+ROW_SLOTS: Mapping[str, int] = {"RowWiseAdagrad": 1, "AdamByRow": 1, "AdamWByRow": 1, "AmsgradByRow": 1}
 
 # Numbers that a kernel takes, in its order, with values that change nothing.
 NEUTRAL_HYPER: Mapping[str, float] = {

@@ -15,7 +15,7 @@ from .dense_step import DenseStep, as_float32, value_of
 from .errors import message, type_error
 from .in_place import in_place
 from .library import ops
-from .rules import PER_ROW, RULES, SLOTS, fields_of, hyper_of
+from .rules import ROW_SLOTS, RULES, SLOTS, fields_of, hyper_of
 from .settings import read_rate, read_settings
 
 _BAG = {"combiner": "sum", "out_of_range": "error", "max_norm": 0.0}
@@ -134,10 +134,10 @@ class SparseOptimizer(keras.optimizers.Optimizer):
         else:
             kinds, starts = (step.kinds, step.starts) if own else ((), ())
         shape = tuple(variable.shape)
-        if is_table(variable) and self.update in PER_ROW:
-            shape = shape[:1]
+        matrices = len(kinds) - (ROW_SLOTS.get(self.update, 0) if is_table(variable) else 0)
+        shapes = [shape if i < matrices else shape[:1] for i in range(len(kinds))]
         path = getattr(variable, "path", variable.name).replace("/", "_")
-        return [self._state(shape, start, f"{path}_{kind}") for kind, start in zip(kinds, starts)]
+        return [self._state(s, start, f"{path}_{kind}") for s, kind, start in zip(shapes, kinds, starts)]
 
     def _state(self, shape: tuple[int, ...], start: float, name: str) -> Any:
         variable = self.add_variable(shape, keras.initializers.Constant(start), "float32", name=name)

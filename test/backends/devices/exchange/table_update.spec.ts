@@ -11,7 +11,7 @@ import {
   type HostTable,
 } from '../../../../src/backends/kernel_set.js';
 import { kernelSet } from '../../../../src/backends/registry.js';
-import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../../../src/rules/rules.js';
+import { UPDATE_NAMES, SLOT_NAMES, slotShapes, type UpdateName } from '../../../../src/rules/rules.js';
 import { bagCases, copyTable, hyperCase, usedSlots, type BagCase } from '../../../helpers/bag_cases.js';
 import { gradientMagnitude } from '../../../helpers/magnitudes.js';
 import { Random } from '../../../helpers/random.js';
@@ -78,7 +78,7 @@ function trained(layout: LayoutName, optimizer: UpdateName, uses: Uses, hyper: H
   const expectedSlots = usedSlots(optimizer, table, seed);
   const placed = placeTable(layout, table, new Random(seed));
   const slots = expectedSlots.map((values, i) => {
-    const shape = optimizer === 'rowWiseAdagrad' ? [table.rows] : [table.rows, table.dim];
+    const shape = slotShapes(optimizer, [table.rows, table.dim])[i]!;
     const slot = emulator().createSlot(placed, SLOT_NAMES[optimizer][i]!, shape, 0.5);
     expect(slot.dataSync().every((value) => value === 0.5)).toBeTrue();
     emulator().writeRows(slot, 0, values);
