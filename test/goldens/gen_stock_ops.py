@@ -4,7 +4,7 @@ values, strings, and tensors without elements.
 
     PYTHONPATH=<a folder with tensorflow 2.21> python3 test/goldens/gen_stock_ops.py [every]
 
-Cases that TensorFlow refuses are left out. `every`: all cases go into the file; else a seeded third of them, and all of products.
+Cases that TensorFlow refuses are left out. `every`: all cases go into the file; else a seeded third of them, all of products, and some of images.
 """
 import json
 import os
@@ -22,6 +22,8 @@ v1 = tf.compat.v1
 v1.disable_v2_behavior()
 HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = []
+# Arguments of which an op wants to know how many numbers they have.
+RANKED = {"block_shape", "paddings", "crops"}
 
 
 def number(value):
@@ -39,7 +41,7 @@ def defaults(definition):
     known = {a.name: a.default_value for a in definition.attr if a.HasField("default_value")}
     types = {name for a in definition.input_arg for name in (a.type_attr, a.number_attr, a.type_list_attr)}
     plain_ones = {k: getattr(v, v.WhichOneof("value")) for k, v in known.items() if k not in types}
-    return {k: [] if known[k].WhichOneof("value") == "list" else v for k, v in plain_ones.items()}
+    return {k: list(v.i) if known[k].WhichOneof("value") == "list" else v for k, v in plain_ones.items()}
 
 
 def case(op, *inputs, **attributes):
@@ -53,7 +55,7 @@ def case(op, *inputs, **attributes):
                 fed += values
                 wide = argument.type == tf.int64.as_datatype_enum
                 made = [
-                    v1.placeholder_with_default(tf.constant(v.astype(np.int64) if wide else v, tf.string if v.dtype == object else None), None)
+                    v1.placeholder_with_default(tf.constant(v.astype(np.int64) if wide else v, tf.string if v.dtype == object else None), v.shape if argument.name in RANKED else None)
                     for v in values
                 ]
                 given[argument.name] = made if isinstance(value, list) else made[0]
@@ -65,10 +67,11 @@ def case(op, *inputs, **attributes):
                 "op": op,
                 "attributes": {k: MessageToDict(v) for k, v in node.attr.items() if not k.startswith("_")},
                 "inputs": [told(v) for v in fed],
-                "outputs": [told(v) for v in values],
+                # Behind them, what TensorFlow leaves in memory where a gradient would look.
+                "outputs": [told(v) for v in values[: 3 if op.startswith("FusedBatchNorm") and not attributes.get("is_training", True) else 5]],
             }
         except (ValueError, TypeError, KeyError, tf.errors.OpError) as error:
-            print("   ", op, " ".join(str(error).split())[:150])
+            print("   ", op, " ".join(str(error).split())[:int(os.environ.get("TOLD", 150))])
             return
     CASES.append(entry)
 
@@ -446,9 +449,137 @@ for of in (f, i):
     case("BatchMatMulV2", ones(2, 1, 3, 2), ones(2, 2, 3), adj_x=True, adj_y=True)
     case("BatchMatMulV2", ones(2, 3), ones(2, 2, 3, 1))
 
+# Images, their windows, and what stands beside them in a network.
+IMAGES = len(CASES)
+random.seed(47)
+
+
+def drawn(*shape):
+    return f(np.array([random.randint(-16, 16) / 8 for _ in range(int(np.prod(shape)))]).reshape(shape))
+
+
+IMAGE, VOLUME = drawn(2, 6, 5, 3), drawn(1, 4, 5, 3, 2)
+STEPS = [[1, 1, 1, 1], [1, 2, 2, 1], [1, 3, 2, 1]]
+HOLES = f([[[[np.nan], [1], [-np.inf], [2]], [[-1], [np.inf], [-np.inf], [-np.inf]], [[0], [5], [-np.inf], [-3]]]])
+for padding in (b"SAME", b"VALID"):
+    for window in ([1, 2, 2, 1], [1, 3, 2, 1], [1, 1, 1, 1]):
+        for steps in STEPS:
+            for op in ("MaxPool", "AvgPool", "MaxPoolWithArgmax"):
+                case(op, IMAGE, ksize=window, strides=steps, padding=padding, **({"Targmax": tf.int64} if op.endswith("max") else {}))
+    case("MaxPoolWithArgmax", IMAGE, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding=padding, include_batch_in_index=True, Targmax=tf.int64)
+    for op in ("MaxPool", "AvgPool"):
+        case(op, i(np.round(IMAGE * 10)), ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding=padding)
+        case(op, HOLES[:, :, 2:], ksize=[1, 2, 2, 1], strides=[1, 1, 1, 1], padding=padding)
+        case(op, IMAGE[:0], ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding=padding)
+    for op in ("MaxPool3D", "AvgPool3D"):
+        for steps in ([1, 1, 1, 1, 1], [1, 2, 3, 1, 1]):
+            case(op, VOLUME, ksize=[1, 2, 3, 2, 1], strides=steps, padding=padding)
+    for steps in STEPS:
+        for height, width in ((1, 1), (2, 2), (3, 2)):
+            case("Conv2D", IMAGE, drawn(height, width, 3, 4), strides=steps, padding=padding)
+            case("DepthwiseConv2dNative", IMAGE, drawn(height, width, 3, 2), strides=[1, steps[1], steps[1], 1], padding=padding)
+    for rate in ([1, 2, 2, 1], [1, 1, 3, 1]):
+        case("Conv2D", IMAGE, drawn(2, 2, 3, 4), strides=[1, 1, 1, 1], padding=padding, dilations=rate)
+        case("DepthwiseConv2dNative", IMAGE, drawn(2, 2, 3, 1), strides=[1, 1, 1, 1], padding=padding, dilations=[1, rate[2], rate[2], 1])
+        case("Dilation2D", IMAGE, drawn(2, 2, 3), strides=[1, 1, 2, 1], rates=rate, padding=padding)
+    for steps in ([1, 1, 1, 1], [1, 2, 2, 1]):
+        size = [2, 6 * steps[1], 5 * steps[2], 4] if padding == b"SAME" else [2, 5 * steps[1] + 3, 4 * steps[2] + 2, 4]
+        case("Conv2DBackpropInput", i(size), drawn(3, 2, 4, 3), IMAGE, strides=steps, padding=padding)
+    case("Conv3D", VOLUME, drawn(2, 2, 2, 2, 3), strides=[1, 1, 1, 1, 1], padding=padding)
+    case("Conv3D", VOLUME, drawn(2, 1, 2, 2, 3), strides=[1, 2, 1, 2, 1], padding=padding)
+    case("Conv2D", IMAGE[..., :2], drawn(2, 2, 1, 4), strides=[1, 1, 1, 1], padding=padding)
+EDGES = [0, 0, 1, 0, 0, 2, 0, 0]
+case("Conv2D", IMAGE, drawn(2, 2, 3, 4), strides=[1, 1, 1, 1], padding=b"EXPLICIT", explicit_paddings=EDGES)
+case("Conv2D", IMAGE, drawn(2, 2, 3, 4), strides=[1, 2, 2, 1], padding=b"EXPLICIT", explicit_paddings=[0, 0, 1, 1, 1, 1, 0, 0])
+case("DepthwiseConv2dNative", IMAGE, drawn(2, 2, 3, 1), strides=[1, 1, 1, 1], padding=b"EXPLICIT", explicit_paddings=EDGES)
+case("MaxPool", IMAGE, ksize=[1, 2, 3, 1], strides=[1, 2, 2, 1], padding=b"EXPLICIT", explicit_paddings=[0, 0, 1, 0, 0, 1, 0, 0])
+case("Conv2DBackpropInput", i([2, 6, 6, 4]), drawn(2, 2, 4, 3), IMAGE, strides=[1, 1, 1, 1], padding=b"EXPLICIT", explicit_paddings=[0, 0, 1, 0, 0, 0, 0, 0])
+for op in ("ResizeBilinear", "ResizeNearestNeighbor"):
+    for size in ([3, 7], [12, 10], [1, 1], [6, 5]):
+        for options in ({}, {"align_corners": True}, {"half_pixel_centers": True}):
+            case(op, IMAGE, i(size), **options)
+    case(op, i(np.round(IMAGE * 10)), i([4, 4]))
+BOXES = f([[0, 0, 1, 1], [0.1, -0.2, 0.7, 1.3], [0.93, 0.82, 0.12, 0.2], [0.5, 0.5, 0.5, 0.5]])
+for method in (b"bilinear", b"nearest"):
+    for size in ([3, 2], [1, 1]):
+        case("CropAndResize", IMAGE, BOXES, i([0, 1, 1, 0]), i(size), method=method, extrapolation_value=0.5)
+for radius in (1, 5):
+    case("LRN", IMAGE, depth_radius=radius, bias=0.7, alpha=0.3, beta=0.6)
+case("DepthToSpace", drawn(1, 2, 3, 8), block_size=2)
+case("SpaceToDepth", drawn(1, 4, 6, 2), block_size=2)
+case("SpaceToBatchND", IMAGE, i([2, 3]), i([[0, 0], [1, 0]]))
+case("SpaceToBatchND", IMAGE, i([2]), i([[2, 2]]))
+case("BatchToSpaceND", drawn(6, 2, 2, 1), i([2, 3]), i([[1, 0], [0, 2]]))
+SCORES = f([0.9, 0.75, 0.6, 0.95, 0.5, 0.3])
+CORNERS = f([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11], [0, 10.1, 1, 11.1], [1, 101, 0, 100]])
+for most, overlap, least in ((3, 0.5, 0.0), (6, 0.3, 0.55), (0, 0.5, 0.0)):
+    case("NonMaxSuppressionV2", CORNERS, SCORES, i(most), f(overlap))
+    case("NonMaxSuppressionV3", CORNERS, SCORES, i(most), f(overlap), f(least))
+    for pad in (True, False):
+        case("NonMaxSuppressionV4", CORNERS, SCORES, i(most), f(overlap), f(least), pad_to_max_output_size=pad)
+    for soft in (0, 0.5):
+        case("NonMaxSuppressionV5", CORNERS, SCORES, i(most), f(overlap), f(least), f(soft))
+for version in ("", "V2", "V3"):
+    known = [drawn(3), drawn(3), drawn(3), np.abs(drawn(3))]
+    case(f"FusedBatchNorm{version}", IMAGE, *known, epsilon=0.01, is_training=False)
+    case(f"FusedBatchNorm{version}", IMAGE, *known[:2], f([]), f([]), epsilon=0.01)
+    case(f"FusedBatchNorm{version}", IMAGE, *known, epsilon=0.01, exponential_avg_factor=0.25)
+    case(f"FusedBatchNorm{version}", IMAGE[:1, :1, :1], *known[:2], f([]), f([]))
+    case(f"FusedBatchNorm{version}", IMAGE, known[0], known[1], known[2], f([1, -4, 2]), is_training=False)
+WHOLE = f([-7, -6, -2.51, -0.02, 0, 0.0236, 0.03, 1, 2.49, 5.999, 6, 7])
+for bits in (2, 8, 16):
+    for narrow in (True, False):
+        options = {"num_bits": bits, "narrow_range": narrow}
+        case("FakeQuantWithMinMaxArgs", drawn(40) * 3, **options)
+        case("FakeQuantWithMinMaxArgs", WHOLE, min=-0.5, max=2.25, **options)
+        for least, most in ((-6, 6), (-1.3, 4.2), (0.5, 3), (-3, -0.5), (0, 0), (-0.1, 0)):
+            case("FakeQuantWithMinMaxVars", WHOLE, f(least), f(most), **options)
+        case("FakeQuantWithMinMaxVarsPerChannel", drawn(4, 3) * 3, f([-1, 0, -2.2]), f([1, 6, 0.3]), **options)
+for labels in (f([[0, 1, 0], [0.2, 0.3, 0.5]]), f([[0, 0, 0], [2, -1, 0.5]])):
+    case("SoftmaxCrossEntropyWithLogits", A, labels)
+    case("SoftmaxCrossEntropyWithLogits", A, labels[:1])
+    case("SoftmaxCrossEntropyWithLogits", A[:1], labels)
+    case("SoftmaxCrossEntropyWithLogits", f([[1000, -1000, 0], [np.inf, 0, 1]]), labels)
+case("SparseSoftmaxCrossEntropyWithLogits", A, i([2, 0]))
+case("SparseSoftmaxCrossEntropyWithLogits", f([[1000, -1000, 0], [3, 0, 1]]), i([0, 1]))
+case("SparseSoftmaxCrossEntropyWithLogits", A[:0], i([]))
+for value in ANY:
+    deep = np.stack([value, value[::-1], value])
+    case("ReverseSequence", value, i([2, 3]), seq_dim=1, batch_dim=0)
+    case("ReverseSequence", deep, i([0, 3, 1]), seq_dim=0, batch_dim=2)
+    case("ReverseSequence", deep, i([2, 1]), seq_dim=2, batch_dim=1)
+    case("ReverseSequence", deep, i([1, 2, 2]), seq_dim=1, batch_dim=0)
+    case("ReverseSequence", empty(value, 0, 3), i([]), seq_dim=1, batch_dim=0)
+case("Erfc", f([-8, -3, -1.5, -1e-4, 0, 1e-4, 0.4, 1, 1.99, 2, 2.01, 3.5, 5, 9, np.inf, -np.inf, np.nan]))
+case("Erfc", A[:0])
+for separator in (b"", b"-", "ß".encode()):
+    case("StringJoin", [AS, s("x"), AS], separator=separator)
+    case("StringJoin", [s("a"), s("b")], separator=separator)
+    case("StringJoin", [AS[:0], AS[:0]], separator=separator)
+for op in ("CheckNumerics", "CheckNumericsV2"):
+    case(op, A, message=b"all is well")
+    case(op, A[:0], message=b"")
+STRANGE = f([np.nan, np.inf, -np.inf, 0, -1, 2])
+for op in "Relu Relu6 Abs Sign Exp Sigmoid Tanh Elu Selu Softplus Floor Ceil Round Neg Square IsNan IsInf Log1p Expm1 Erf LeakyRelu Reciprocal".split():
+    case(op, STRANGE)
+for op in "Maximum Minimum Mul Add Sub RealDiv DivNoNan Less GreaterEqual SquaredDifference Pow Atan2".split():
+    case(op, STRANGE, f([[1], [np.nan], [0.5 if op == "Pow" else -np.inf]]))
+for op in ("Max", "Min", "Sum", "Mean", "Prod"):
+    case(op, np.stack([STRANGE, STRANGE[::-1]]), i([0]))
+    case(op, f([[-np.inf, -np.inf], [np.inf, 1]]), i([1]))
+for op in ("ArgMax", "ArgMin"):
+    case(op, f([[-np.inf, -np.inf, 3], [np.inf, 1, np.inf]]), i(1))
+case("TopKV2", f([[-np.inf, 2, 2, np.inf], [1, 1, 1, 1]]), i(3), sorted=True)
+case("PadV2", A, i([[1, 1], [0, 2]]), f(-np.inf))
+case("ClipByValue", STRANGE, f(-np.inf), f(1))
+case("Softmax", f([[-np.inf, 0, 1], [-np.inf, -np.inf, 5]]))
+case("LogSoftmax", f([[-np.inf, 0, 1], [3, -np.inf, 5]]))
+case("Prelu", A, A) if op_def_registry.get("Prelu") else None
+
 every = sys.argv[1:] == ["every"]
 random.seed(26)
-kept = CASES if every else [c for c in CASES[:FEW] if random.random() < 0.33] + CASES[FEW:]
+some = lambda cases, share: [c for c in cases if random.random() < share]
+kept = CASES if every else some(CASES[:FEW], 0.33) + CASES[FEW:IMAGES] + some(CASES[IMAGES:], 0.4)
 target = os.environ.get("TARGET", os.path.join(HERE, "stock_ops.json"))
 with open(target, "w") as file:
     json.dump({"tensorflow": tf.__version__, "cases": kept}, file, separators=(",", ":"))

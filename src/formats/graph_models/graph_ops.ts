@@ -5,15 +5,20 @@ import { CROSS_OPS } from './crosses.js';
 import { EMBEDDING_OPS } from './embedding_ops.js';
 import { type GraphOp, graphOp } from './graph_op.js';
 import { ARITHMETIC_OPS } from './mended/arithmetic.js';
+import { BATCH_NORMALIZATION_OPS } from './mended/batch_normalization.js';
 import { CAST_OPS } from './mended/casts.js';
 import { DIAGONAL_OPS } from './mended/diagonals.js';
+import { LOSS_OPS } from './mended/losses.js';
 import { withNumberTypes } from './mended/number_types.js';
 import { MOVING_OPS } from './mended/moves.js';
 import { OTHER_MENDED_OPS } from './mended/others.js';
 import { PRODUCT_OPS } from './mended/products.js';
+import { QUANTIZATION_OPS } from './mended/quantization.js';
 import { REDUCTION_OPS } from './mended/reductions.js';
 import { TEXT_OPS } from './mended/texts.js';
+import { WINDOW_OPS } from './mended/windows.js';
 import { OPERATIONS } from './operations.js';
+import { BRANCH_OPS } from './resources/branches.js';
 import { LIST_SUM_OPS } from './resources/list_sums.js';
 import { LOOKUP_OPS } from './resources/lookup_ops.js';
 import { RAGGED_VARIANT_OPS } from './resources/ragged_variants.js';
@@ -22,7 +27,7 @@ import { TENSOR_ARRAY_OPS } from './resources/tensor_array_ops.js';
 import { TENSOR_LIST_OPS } from './resources/tensor_list_ops.js';
 import { VARIABLE_OPS } from './resources/variable_ops.js';
 import { ValueError, described } from '../../base/errors.js';
-import { nodeName } from '../../tfjs/graph_models/graph_run.js';
+import { nodeName, textAttribute } from '../../tfjs/graph_models/graph_run.js';
 
 type Gradient = (known: tf.Tensor, gradient: tf.Tensor) => tf.Tensor;
 
@@ -79,7 +84,17 @@ function broadcastAxes([first, second]: tf.Tensor[]): tf.Tensor[] {
   return summed.map((axes) => tf.tensor1d(axes, 'int32'));
 }
 
+/** The tensor as it is, where all its numbers are numbers. */
+function checkNumerics([x]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
+  const stray = x!.dataSync().findIndex((value: number) => !Number.isFinite(value));
+  if (stray < 0) return x!.clone();
+  const received = described(`${x!.dataSync()[stray]}: ${textAttribute(node, 'message')}`);
+  throw new ValueError(nodeName(node), 'finite numbers, as this node of the graph asserts', received);
+}
+
 const CHECK_OPS: readonly GraphOp[] = [
+  graphOp('CheckNumerics(tensor: T) -> output: T', checkNumerics),
+  graphOp('CheckNumericsV2(tensor: T) -> output: T', checkNumerics),
   graphOp('Assert(condition: bool, data: T * T) -> ', check),
   graphOp('BroadcastGradientArgs(s0: T, s1: T) -> r0: T, r1: T', broadcastAxes),
 ];
@@ -99,6 +114,7 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...STACK_OPS,
     ...EMBEDDING_OPS,
     ...VARIABLE_OPS,
+    ...BRANCH_OPS,
     ...LOOKUP_OPS,
     ...RAGGED_VARIANT_OPS,
     ...CHECK_OPS,
@@ -111,6 +127,10 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...TEXT_OPS,
     ...CROSS_OPS,
     ...DIAGONAL_OPS,
+    ...LOSS_OPS,
+    ...WINDOW_OPS,
+    ...BATCH_NORMALIZATION_OPS,
+    ...QUANTIZATION_OPS,
     ...OTHER_MENDED_OPS,
   ]).map((op) => [op.signature.name, op]),
 );

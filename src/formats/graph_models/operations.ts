@@ -28,6 +28,7 @@ import {
 import { sparseAdd, sparseReduce, withDense } from './reference/sparse_sums.js';
 import { scatter, type Meeting } from './reference/scatter.js';
 import { sparseTensorDenseMatMul } from './reference/sparse_matmul.js';
+import { reverseSequence } from './reference/reverse_sequence.js';
 import { stridedSliceGrad } from './reference/strided_slice_grad.js';
 import { listDiff, uniqueWithCounts } from './reference/unique.js';
 
@@ -273,6 +274,12 @@ const DATA_FLOW: Operation[] = [
   scattered('Sub', NUMBERS, 'sub'),
   scattered('Min', NUMBERS, 'min'),
   scattered('Max', NUMBERS, 'max'),
+  operation(
+    'ReverseSequence(input: T, seq_lengths: Tlen) -> output: T',
+    ANY,
+    (call) => reverseSequence(call.one('input'), call.one('seq_lengths'), call.int('seq_dim'), call.int('batch_dim')),
+    { attributes: { seq_dim: 'int', batch_dim: 'int' } },
+  ),
   operation('ListDiff(x: T, y: T) -> out: T, idx: out_idx', ANY, (call) => listDiff(call.one('x'), call.one('y'))),
   operation('DynamicPartition(data: T, partitions: int32) -> outputs: T * num_partitions', ANY, (call) =>
     dynamicPartition(call.one('data'), call.one('partitions'), call.int('num_partitions')),

@@ -45,6 +45,15 @@ function refuseIgnoring(node: GraphNodeDef): void {
   throw new ValueError(node.name, 'a bad_indices_policy that refuses indices out of range', policy);
 }
 
+/** Ops of complex numbers, of which a backend may have none. */
+const COMPLEX: readonly string[] = ['Complex', 'ComplexAbs', 'FFT', 'IFFT', 'IRFFT', 'Imag', 'RFFT', 'Real'];
+
+function refuseComplex({ name, op }: GraphNodeDef): void {
+  const backend = tf.getBackend();
+  if (!COMPLEX.includes(op) || tf.getKernel('Complex', backend) !== undefined) return;
+  throw new ValueError(name, `an op that the backend ${backend} has, which knows no complex numbers`, op);
+}
+
 const WEIGHTS: readonly string[] = ['bool', 'complex64', 'float32', 'int32', 'string'];
 
 /** Throws for graphs whose outputs need what would give other results than in TensorFlow, or none. */
@@ -54,5 +63,8 @@ export function refuseOddNodes(artifacts: GraphArtifacts): void {
     const expected = `weights of the dtypes that tfjs has, ${WEIGHTS.join(', ')}`;
     throw new ValueError('weightSpecs', expected, described(`${stray.dtype} of "${stray.name}"`));
   }
-  for (const node of neededNodes(artifacts)) CHECKS[node.op]?.(node);
+  for (const node of neededNodes(artifacts)) {
+    refuseComplex(node);
+    CHECKS[node.op]?.(node);
+  }
 }

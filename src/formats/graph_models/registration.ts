@@ -5,6 +5,7 @@ import { perProcess } from '../../base/per_process.js';
 import { beforeGraphLoads, opCategories, type GraphArtifacts } from '../../tfjs/graph_models/graph_loading.js';
 import { nodeName } from '../../tfjs/graph_models/graph_run.js';
 import { mendWasmOneHot } from '../../tfjs/graph_models/wasm_one_hot.js';
+import { mendWasmPadding } from '../../tfjs/engine/wasm_padding.js';
 import { mendWasmStridedSlice } from '../../tfjs/graph_models/wasm_strided_slice.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
@@ -12,6 +13,7 @@ import { refuseOddNodes } from './refused_nodes.js';
 import { withEmptySizes } from './rewrites/empty_sizes.js';
 import { withOrderedConstants } from './rewrites/constant_order.js';
 import { withFunctionEffects } from './rewrites/function_effects.js';
+import { withFunctionSources } from './rewrites/function_sources.js';
 import { withKnownInputs } from './rewrites/function_inputs.js';
 import { withNumberedOutputs } from './rewrites/function_outputs.js';
 import { withGraphs } from './rewrites/graph_nodes.js';
@@ -56,15 +58,17 @@ function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
 function mendKernels(): void {
   mendWasmOneHot();
   mendWasmStridedSlice();
+  mendWasmPadding();
 }
 
 /** The graphs of a model as tfjs-converter runs them. */
 function rewritten(artifacts: GraphArtifacts): GraphArtifacts {
-  const known = withGraphs(artifacts, (graph) => {
-    const named = withNumberedOutputs(withKnownInputs(withEmptySizes(graph)), SIGNATURES);
+  const changed = withGraphs(artifacts, (graph) => {
+    const known = withKnownInputs(withFunctionSources(withEmptySizes(graph)));
+    const named = withNumberedOutputs(known, SIGNATURES);
     return withFunctionEffects(withLoopInputs(named), EFFECTS);
   });
-  return withGraphs(withOrderedConstants(known, EFFECTS), withPlainLists);
+  return withGraphs(withOrderedConstants(changed, EFFECTS), withPlainLists);
 }
 
 /**

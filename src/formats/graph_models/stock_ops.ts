@@ -32,16 +32,9 @@ export const STOCK_OPS: readonly string[] = NAMES.trim().split(/\s+/);
 
 /** Those with several outputs that functions name, which tfjs-converter all takes for the first. */
 export const STOCK_OUTPUTS: readonly string[] = [
-  ...['', 'V2', 'V3'].map(
-    (version) =>
-      `FusedBatchNorm${version}() -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U`,
-  ),
-  'MaxPoolWithArgmax() -> output: T, argmax: Targmax',
   'Merge() -> output: T, value_index: int32',
   'NonMaxSuppressionV4() -> selected_indices: int32, valid_outputs: int32',
-  'NonMaxSuppressionV5() -> selected_indices: int32, selected_scores: T, valid_outputs: int32',
   'Switch() -> output_false: T, output_true: T',
-  'TopKV2() -> values: T, indices: index_type',
   'Unique() -> y: T, idx: out_idx',
   'UniqueV2() -> y: T, idx: out_idx',
 ];

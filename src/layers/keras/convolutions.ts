@@ -30,7 +30,7 @@ export const windowOf = (fields: Fields, axes: number): Window => ({
 const reachOf = ({ sizes, dilations }: Window, axis: number): number => (sizes[axis]! - 1) * dilations[axis]! + 1;
 
 /** Zeros before and after, along an axis of this size. */
-function padsOf(window: Window, axis: number, size: number): [number, number] {
+export function padsOf(window: Window, axis: number, size: number): [number, number] {
   const [reach, stride] = [reachOf(window, axis), window.strides[axis]!];
   if (window.padding === 'causal') return [reach - 1, 0];
   if (window.padding !== 'same') return [0, 0];

@@ -1,3 +1,4 @@
+import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
 import { expectRejection } from '../../helpers/errors.js';
 import { expectNoLeakAsync } from '../../helpers/tensors.js';
@@ -63,6 +64,16 @@ describe('graphs with odd nodes', () => {
     };
     await loads([X, replace('[a-c]+')]);
     await expectRejection(() => loads([X, replace('(?i)a')]), 'ValueError', 'pattern', '(?i)a');
+  });
+
+  it('refuse complex numbers on a backend without them, when the graph is loaded', async () => {
+    await import('@tensorflow/tfjs-backend-wasm');
+    const graph = (): Promise<void> => loads([placeholder('x', FLOAT), { name: 'odd', op: 'RFFT', input: ['x', 'n'] }, placeholder('n', INT32)]); // prettier-ignore
+    await tf.setBackend('cpu');
+    await graph();
+    await tf.setBackend('wasm');
+    await expectRejection(graph, 'ValueError', 'odd', 'RFFT');
+    await tf.setBackend('cpu');
   });
 
   it('refuse weights of dtypes that tfjs cannot read, and name them', async () => {

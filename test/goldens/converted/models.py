@@ -12,7 +12,9 @@ def model(build, *shapes):
     def prepare(module):
         inputs = [K.Input(shape, dtype=dtype) for shape, dtype in shapes]
         module.model = K.Model(inputs, build(*inputs))
-        module.model.set_weights([f(*weight.shape) * 0.3 for weight in module.model.get_weights()])
+        weights = [f(*weight.shape) * 0.3 for weight in module.model.get_weights()]
+        names = [weight.path for weight in module.model.weights]
+        module.model.set_weights([abs(w) if name.endswith("variance") else w for w, name in zip(weights, names)])
 
     return prepare
 

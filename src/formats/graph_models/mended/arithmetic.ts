@@ -5,7 +5,9 @@ import { readTensor } from '../../../ids/values.js';
 import { typeAttribute } from '../../../tfjs/graph_models/graph_run.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
 import { readValues, sizeOf } from '../host_array.js';
+import { erfc } from './error_function.js';
 import { axisOf, broadcast, commonShape } from './moves.js';
+import { keepingNaN } from './no_numbers.js';
 
 /** Whole numbers pair by pair, in the shape that both broadcast to. */
 function paired(x: tf.Tensor, y: tf.Tensor, run: (a: number, b: number) => number): tf.Tensor {
@@ -207,6 +209,11 @@ export const ARITHMETIC_OPS: readonly GraphOp[] = [
   graphOp('AddV2(x: T, y: T) -> z: T', ([x, y]) => added(x!, y!)),
   graphOp('Sub(x: T, y: T) -> z: T', ([x, y]) => tf.sub(x!, y!)),
   graphOp('Mul(x: T, y: T) -> z: T', ([x, y]) => multiplied(x!, y!)),
+  graphOp('Maximum(x: T, y: T) -> z: T', keepingNaN(tf.maximum, ['wasm'])),
+  graphOp('Minimum(x: T, y: T) -> z: T', keepingNaN(tf.minimum, ['wasm'])),
+  graphOp('Relu(features: T) -> activations: T', keepingNaN(tf.relu, ['wasm'])),
+  graphOp('Relu6(features: T) -> activations: T', keepingNaN(tf.relu6, ['wasm'])),
+  graphOp('Sign(x: T) -> y: T', keepingNaN(tf.sign, ['cpu', 'wasm', 'tensorflow'])),
   graphOp('Neg(x: T) -> y: T', ([x]) => tf.neg(x!)),
   graphOp('Square(x: T) -> y: T', ([x]) => squared(x!)),
   graphOp('SquaredDifference(x: T, y: T) -> z: T', ([x, y]) => tf.tidy(() => squared(tf.sub(x!, y!)))),
@@ -216,9 +223,11 @@ export const ARITHMETIC_OPS: readonly GraphOp[] = [
   graphOp('Cumsum(x: T, axis: Tidx) -> out: T', scan(tf.cumsum)),
   graphOp('Cumprod(x: T, axis: Tidx) -> out: T', scan(runningProduct)),
   graphOp('Round(x: T) -> y: T', ([x]) => (x!.dtype === 'int32' ? x!.clone() : tf.round(x!))),
-  graphOp('ClipByValue(t: T, clip_value_min: T, clip_value_max: T) -> output: T', ([x, low, high]) =>
-    tf.tidy(() => tf.maximum(tf.minimum(x!, high!), low!)),
+  graphOp(
+    'ClipByValue(t: T, clip_value_min: T, clip_value_max: T) -> output: T',
+    keepingNaN((x: tf.Tensor, low: tf.Tensor, high: tf.Tensor) => tf.maximum(tf.minimum(x, high), low), ['wasm']),
   ),
+  graphOp('Erfc(x: T) -> y: T', ([x]) => tf.tensor(Float32Array.from(x!.dataSync(), erfc), x!.shape)),
   graphOp('Rint(x: T) -> y: T', ([x]) => tf.round(x!)),
   graphOp('L2Loss(t: T) -> output: T', ([x]) => tf.tidy(() => tf.div(tf.sum(tf.square(x!)), 2))),
   graphOp('MatrixBandPart(input: T, num_lower: Tindex, num_upper: Tindex) -> band: T', band),

@@ -68,6 +68,77 @@ function ensured([x]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
   return x!.clone();
 }
 
+/** The largest numbers of each row, the first of equal ones first: the kernel of `cpu` loses some beside infinities. */
+function largest([input, k]: tf.Tensor[], node: tf.GraphNode): tf.Tensor[] {
+  const { rank, shape, dtype } = input!;
+  if (rank === 0) throw new ValueError('input', 'at least a vector', input!);
+  const [count, width] = [readTensor(k!, 'k')[0]!, shape[rank - 1]!];
+  if (!(count >= 0 && count <= width)) throw new ValueError('k', `a number in [0, ${width}]`, count);
+  if (tf.getBackend() !== 'cpu' || input!.size === 0 || count === 0) {
+    if (input!.size > 0 && count > 0) {
+      const { values, indices } = tf.topk(input!, count, node.attrs['sorted'] !== false);
+      return [values, indices];
+    }
+    const empty = [...shape.slice(0, -1), count];
+    return [tf.zeros(empty, dtype), tf.zeros(empty, 'int32')];
+  }
+  const given = readTensor(input!, 'input');
+  const rows = given.length / width;
+  const indices = new Int32Array(rows * count);
+  for (let row = 0; row < rows; row++) {
+    const best: number[] = [];
+    for (let at = row * width; at < (row + 1) * width; at++) {
+      if (best.length === count && !(given[at]! > given[best[count - 1]!]!)) continue;
+      // Behind all that are as large.
+      let [low, high] = [0, best.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (given[best[middle]!]! >= given[at]!) low = middle + 1;
+        else high = middle;
+      }
+      best.splice(low, 0, at);
+      if (best.length > count) best.pop();
+    }
+    best.forEach((at, i) => (indices[row * count + i] = at - row * width));
+  }
+  const values = Array.from(indices, (index, i) => given[Math.floor(i / count) * width + index]!);
+  const result = [...shape.slice(0, -1), count];
+  return [tf.tensor(values, result, dtype), tf.tensor(indices, result, 'int32')];
+}
+
+/** Boxes that do not cover one another, their scores, and how many there are, which tfjs-converter leaves out. */
+function apart([boxes, scores, ...numbers]: tf.Tensor[], { attrs }: tf.GraphNode): tf.Tensor[] {
+  const names = ['max_output_size', 'iou_threshold', 'score_threshold', 'soft_nms_sigma'];
+  const [most, overlap, least, sigma] = names.map((name, i) => readTensor(numbers[i]!, name)[0]!) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const { nonMaxSuppressionV5Impl } = tf.kernel_impls;
+  // Where scores are lowered, no box is left out because of how much it covers.
+  const given = [readTensor(boxes!, 'boxes'), readTensor(scores!, 'scores')] as unknown as [
+    tf.TypedArray,
+    tf.TypedArray,
+  ];
+  const found = nonMaxSuppressionV5Impl(...given, most, sigma > 0 ? Infinity : overlap, least, sigma);
+  const count = found.selectedIndices.length;
+  const size = attrs['pad_to_max_output_size'] === true ? Math.max(most, count) : count;
+  const [indices, kept] = [new Int32Array(size), new Float32Array(size)];
+  indices.set(found.selectedIndices);
+  kept.set(found.selectedScores as unknown as number[]);
+  return [tf.tensor1d(indices, 'int32'), tf.tensor1d(kept), tf.scalar(count, 'int32')];
+}
+
+/** Images of whole numbers stay such: the kernel of `wasm` gives floats. */
+function nearest([images, size]: tf.Tensor[], { attrs }: tf.GraphNode): tf.Tensor {
+  const [height, width] = Array.from(readTensor(size!, 'size')) as [number, number];
+  const [align, half] = [attrs['align_corners'] === true, attrs['half_pixel_centers'] === true];
+  return tf.tidy(() =>
+    tf.cast(tf.image.resizeNearestNeighbor(images as tf.Tensor4D, [height, width], align, half), images!.dtype),
+  );
+}
+
 /** The number of boundaries that are not above a value; all of them for what is no number. */
 function bucketized([x]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
   const boundaries = Float32Array.from((node.attrs['boundaries'] as number[] | undefined) ?? []);
@@ -82,6 +153,13 @@ function bucketized([x]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
 }
 
 export const OTHER_MENDED_OPS: readonly GraphOp[] = [
+  graphOp('TopKV2(input: T, k: Tk) -> values: T, indices: index_type', largest),
+  graphOp(
+    'NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, ' +
+      'soft_nms_sigma: T) -> selected_indices: int32, selected_scores: T, valid_outputs: int32',
+    apart,
+  ),
+  graphOp('ResizeNearestNeighbor(images: T, size: int32) -> resized_images: T', nearest),
   graphOp('EnsureShape(input: T) -> output: T', ensured),
   graphOp('Range(start: Tidx, limit: Tidx, delta: Tidx) -> output: Tidx', range),
   graphOp('ShapeN(input: T * N) -> output: out_type * N', (given) =>

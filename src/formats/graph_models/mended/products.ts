@@ -8,6 +8,7 @@ import { textAttribute } from '../../../tfjs/graph_models/graph_run.js';
 import { batchProduct } from '../../../tfjs/engine/batch_product.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
 import { sizeOf } from '../host_array.js';
+import { keepingNaN } from './no_numbers.js';
 
 /** [batch, rows, k] times [batch, k, columns]: whole numbers on the CPU, which wrap as TensorFlow's do. */
 function wholeProduct(a: tf.Tensor, b: tf.Tensor): tf.Tensor {
@@ -57,8 +58,8 @@ const gelu = (x: tf.Tensor, isExact: boolean): tf.Tensor => {
 
 /** What may come behind a product, by the name in lower case. */
 const ACTIVATIONS: Readonly<Record<string, Activation>> = {
-  relu: tf.relu,
-  relu6: tf.relu6,
+  relu: (x) => keepingNaN(tf.relu, ['wasm'])([x]),
+  relu6: (x) => keepingNaN(tf.relu6, ['wasm'])([x]),
   elu: tf.elu,
   sigmoid: tf.sigmoid,
   tanh: tf.tanh,
@@ -68,24 +69,22 @@ const ACTIVATIONS: Readonly<Record<string, Activation>> = {
   geluexact: (x) => gelu(x, true),
 };
 
+/** What `fused_ops` name, one after the other. */
+export function activated(x: tf.Tensor, args: readonly tf.Tensor[], node: tf.GraphNode): tf.Tensor {
+  const names = ((node.attrs['fused_ops'] as string[] | undefined) ?? []).map((name) => name.toLowerCase());
+  return names.reduce((result, name, place) => {
+    if (name === 'biasadd' && place === 0) return tf.add(result, args[0]!);
+    const activation = Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name] : undefined;
+    if (activation !== undefined) return activation(result, args.at(-1), node);
+    throw new ValueError('fused_ops', `BiasAdd and one of ${Object.keys(ACTIVATIONS).join(', ')}`, name);
+  }, x);
+}
+
 function fusedProduct([a, b, ...args]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
   const { attrs } = node;
-  const names = ((attrs['fused_ops'] as string[] | undefined) ?? []).map((name) => name.toLowerCase());
-  return tf.tidy(() => {
-    let result = product(a!, b!, attrs['transpose_a'] === true, attrs['transpose_b'] === true);
-    for (const name of names) {
-      if (name === 'biasadd') {
-        result = tf.add(result, args[0]!);
-        continue;
-      }
-      const activation = Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name] : undefined;
-      if (activation === undefined) {
-        throw new ValueError('fused_ops', `BiasAdd and one of ${Object.keys(ACTIVATIONS).join(', ')}`, name);
-      }
-      result = activation(result, args[1], node);
-    }
-    return result;
-  });
+  return tf.tidy(() =>
+    activated(product(a!, b!, attrs['transpose_a'] === true, attrs['transpose_b'] === true), args, node),
+  );
 }
 
 /** A tensor and the labels of its axes. */

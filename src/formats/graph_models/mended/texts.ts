@@ -139,6 +139,22 @@ function segmentJoin([inputs, ids, count]: tf.Tensor[], node: tf.GraphNode): tf.
   return stringsOf(joined, [segments, ...inner]);
 }
 
+/** Texts one behind the other, place by place; a scalar stands at each place. */
+function textJoin(inputs: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
+  const shape = inputs.find(({ rank }) => rank > 0)?.shape ?? [];
+  const stray = inputs.find((each) => each.rank > 0 && String(each.shape) !== String(shape));
+  if (stray !== undefined) throw new ValueError('inputs', `texts of shape [${shape.join(', ')}], or scalars`, stray);
+  const separator = bytesOfText(node, 'separator');
+  const all = inputs.map((each) => bytesOf(each, 'inputs'));
+  const joined = Array.from({ length: tf.util.sizeFromShape(shape) }, (_, at) =>
+    joinedBy(
+      separator,
+      all.map((texts, i) => texts[inputs[i]!.rank === 0 ? 0 : at]!),
+    ),
+  );
+  return stringsOf(joined, shape);
+}
+
 /** Runs of neighbouring texts of a row, of each width, with what is told before the first and behind the last. */
 function ngrams([data, dataSplits]: tf.Tensor[], node: tf.GraphNode): tf.Tensor[] {
   const { attrs } = node;
@@ -208,6 +224,7 @@ export const TEXT_OPS: readonly GraphOp[] = [
     'UnsortedSegmentJoin(inputs: string, segment_ids: Tindices, num_segments: Tnumsegments) -> output: string',
     segmentJoin,
   ),
+  graphOp('StringJoin(inputs: string * N) -> output: string', textJoin),
   graphOp('StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits', ngrams),
   graphOp('StaticRegexReplace(input: string) -> output: string', replaced),
 ];

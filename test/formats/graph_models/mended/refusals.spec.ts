@@ -89,6 +89,24 @@ const REFUSED: readonly Refused[] = [
   ['DenseBincount', () => [ints(1, -2), scalar(3), ones(0)], 'input', '-2'],
   ['DenseBincount', () => [ints(1, 2), scalar(3), ones(3)], 'weights', '3'],
   ['StringToHashBucketFast', () => [tf.tensor1d(['a'])], 'num_buckets', '0', { num_buckets: 0 }],
+  ['StringJoin', () => [tf.tensor1d(['a', 'b']), tf.tensor1d(['a'])], 'inputs', '[1]', { N: 2 }],
+  ['CheckNumerics', () => [tf.tensor1d([1, Infinity])], 'CheckNumerics', 'Infinity: of x', { message: 'of x' }],
+  ['ReverseSequence', () => [x(), ints(1, 4)], 'seq_lengths', '4', { seq_dim: 1, batch_dim: 0 }],
+  ['ReverseSequence', () => [x(), ints(1)], 'seq_lengths', '[1]', { seq_dim: 1, batch_dim: 0 }],
+  ['ReverseSequence', () => [x(), ints(1, 1)], 'seq_dim', '0', { seq_dim: 0, batch_dim: 0 }],
+  ['SparseSoftmaxCrossEntropyWithLogits', () => [x(), ints(0, 3)], 'labels', '3'],
+  ['SparseSoftmaxCrossEntropyWithLogits', () => [x(), ints(0)], 'labels', '[1]'],
+  ['SoftmaxCrossEntropyWithLogits', () => [x(), ones(2, 2)], 'labels', '[2, 3], [2, 2]'],
+  ['FakeQuantWithMinMaxArgs', () => [x()], 'max', '-7', { max: -7 }],
+  ['FakeQuantWithMinMaxArgs', () => [x()], 'num_bits', '17', { num_bits: 17 }],
+  ['FakeQuantWithMinMaxVarsPerChannel', () => [x(), ones(2), ones(3)], 'min', '[2]'],
+  ['FusedBatchNormV3', () => [ones(1, 1, 2, 3), ones(2), ones(3), ones(3), ones(3)], 'scale', '[2]'],
+  ['TopKV2', () => [x(), scalar(4)], 'k', '4'],
+  ['Conv2D', () => [ones(1, 4, 4, 3), ones(2, 2, 2, 4)], 'filter', '[2, 2, 2, 4]', { strides: [1, 1, 1, 1], padding: 'SAME' }], // prettier-ignore
+  ['Conv2D', () => [ones(1, 4, 4, 3), ones(5, 2, 3, 4)], 'input', '[1, 4, 4, 3]', { strides: [1, 1, 1, 1], padding: 'VALID' }], // prettier-ignore
+  ['Conv2D', () => [ones(1, 4, 4, 3), ones(2, 2, 3, 4)], 'strides', '[2, 1, 1, 1]', { strides: [2, 1, 1, 1], padding: 'SAME' }], // prettier-ignore
+  ['MaxPool', () => [ones(1, 4, 4, 3)], 'padding', 'explicit', { strides: [1, 1, 1, 1], ksize: [1, 2, 2, 1], padding: 'EXPLICIT' }], // prettier-ignore
+  ['SpaceToDepth', () => [ones(1, 4, 3, 1)], 'block_size', '2', { block_size: 2 }],
 ];
 
 /** What is at the edge, with the shape of what comes. */
