@@ -14,6 +14,7 @@ import { CLUSTER, EMULATOR } from './device_options.mjs';
 import * as demo from './demo/options.mjs';
 import * as dlrm from './dlrm/options.mjs';
 import * as matrixFactorization from './matrix_factorization/options.mjs';
+import * as online from './online/options.mjs';
 import * as personal from './personal/options.mjs';
 import * as sasrec from './sasrec/options.mjs';
 import * as synthetic from './synthetic/options.mjs';
@@ -33,6 +34,7 @@ const MODELS = new Map(
     tpu_embedding: tpuEmbedding,
     demo,
     personal,
+    online,
   }),
 );
 

@@ -63,6 +63,7 @@ describe('npm start in a bare clone', () => {
     ['sasrec', 'node models/start.mjs sasrec [options]'],
     ['demo', 'npm run demo -- [options]'],
     ['personal', 'node models/start.mjs personal [options]'],
+    ['online', 'node models/start.mjs online [options]'],
   ] as const) {
     it(`lists the options of ${model}, whatever else is asked for`, () => {
       for (const args of [['--help'], ['-h'], ['--epochs', 'many', '--help']]) {
@@ -111,7 +112,7 @@ describe('npm start in a bare clone', () => {
       const { status, stderr } = start(name);
       expect([status, stderr]).toEqual([
         2,
-        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, sasrec, synthetic, tpu_embedding, demo, personal, not "${name}"\n`,
+        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, sasrec, synthetic, tpu_embedding, demo, personal, online, not "${name}"\n`,
       ]);
     }
     expectUntouched();
