@@ -1,5 +1,5 @@
 /**
- * Convolutions and largest numbers of windows on `wasm`, and convolutions with gaps everywhere: tfjs has no gradients of
+ * Convolutions and largest numbers of windows on `wasm`, and a few layers on every backend: tfjs has no gradients of
  * these, or wrong ones. They are computed as layers of ours of the same name are.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -11,6 +11,9 @@ import { mendCall } from './call.js';
 /** Weights of tfjs by the names that ours have. */
 const WEIGHTS: Readonly<Record<string, string>> = { depthwise: 'depthwiseKernel', pointwise: 'pointwiseKernel' };
 
+/** Those of which other backends have no gradients (tfjs 4.22), or `cpu` others than it should. */
+const WITHOUT_GRADIENTS: readonly string[] = ['Conv3DTranspose', 'UpSampling2D'];
+
 interface StockLayer extends tf.layers.Layer {
   readonly activation?: { apply(x: tf.Tensor): tf.Tensor } | null;
 }
@@ -19,10 +22,14 @@ interface StockLayer extends tf.layers.Layer {
 export function mendConvolution(layer: tf.layers.Layer): void {
   const kind = KERAS_KINDS.get(layer.getClassName())!;
   const { activation } = layer as StockLayer;
+  const lacksGradients = WITHOUT_GRADIENTS.includes(layer.getClassName());
   const held = layer as unknown as Readonly<Record<string, tf.LayerVariable | null | undefined>>;
   mendCall(layer, (stock) => (inputs, kwargs) => {
     const isDepthwise = layer.getClassName() !== 'Conv2DTranspose' && held['depthwiseKernel'] !== undefined;
-    if (tf.getBackend() !== 'wasm' || (!isTapeOn() && !isDepthwise)) return stock(inputs, kwargs);
+    const isWasm = tf.getBackend() === 'wasm';
+    // Of channels by themselves, and of volumes that grow, `wasm` also computes other numbers.
+    if (!(isTapeOn() ? isWasm || lacksGradients : isWasm && (isDepthwise || lacksGradients)))
+      return stock(inputs, kwargs);
     const [x] = [inputs].flat() as [tf.Tensor];
     return tf.tidy(() =>
       kind.compute(x, {

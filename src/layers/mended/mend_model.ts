@@ -37,6 +37,7 @@ const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: KerasVers
   Conv3DTranspose: mendConvolution,
   DepthwiseConv2D: mendConvolution,
   SeparableConv2D: mendConvolution,
+  UpSampling2D: mendConvolution,
   MaxPooling1D: mendMaxPooling,
   MaxPooling2D: mendMaxPooling,
   MaxPooling3D: mendMaxPooling,
