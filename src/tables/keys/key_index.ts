@@ -159,6 +159,12 @@ export class KeyIndex implements KeyArrays {
     this.#home = Math.floor(((hash.high >>> 0) * this.shardGroups) / 2 ** 32);
   }
 
+  /** The shard of a key. */
+  shardOf(low: number, high: number): number {
+    this.#hash.of(low, high);
+    return this.#hash.low & (this.shardCount - 1);
+  }
+
   /** The row of a key; -1: it has none. Sets `shard`. */
   find(low: number, high: number): number {
     this.#seek(low, high);

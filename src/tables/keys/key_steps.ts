@@ -85,6 +85,18 @@ export function keySearch(): KeySearch {
   };
 }
 
+const NONE = new Int32Array(0);
+
+/** Places of keys without a row. */
+function missingOf(rows: Int32Array): Int32Array {
+  let count = 0;
+  for (let i = 0; i < rows.length; i++) if (rows[i]! < 0) count += 1;
+  if (count === 0) return NONE;
+  const missing = new Int32Array(count);
+  for (let i = 0, at = 0; at < count; i++) if (rows[i]! < 0) missing[at++] = i;
+  return missing;
+}
+
 /** Keys that are to get rows, each once, in the order in which they came. */
 class NewKeys {
   readonly lows: number[] = [];
@@ -126,6 +138,10 @@ class NewKeys {
 interface StepChanges extends TrackerChanges {
   /** Rows with what LAST and COUNT were, of each batch. */
   readonly touched: Int32Array[];
+  /** How many of these are counted among the rows seen. */
+  looked: number;
+  /** Words of `#before` in use. */
+  used: number;
 }
 
 export class KeySteps {
@@ -136,8 +152,10 @@ export class KeySteps {
   evicted = 0;
   readonly tracker: KeyTracker | null;
   #changes: StepChanges | null = null;
-  /** Rows of each shard that this step saw. */
+  /** Rows of each shard that this step saw, of those that were looked at. */
   readonly #seen: Int32Array;
+  /** What rows of batches were, one batch after the other: memory for it is kept from step to step. */
+  #before = new Int32Array(0);
 
   constructor(
     readonly index: KeyIndex,
@@ -145,7 +163,7 @@ export class KeySteps {
     readonly evict: Evict,
     readonly seed: number,
     /** The scores of rows by `l2`, lowest first. */
-    private readonly normsOf: (rows: readonly number[]) => Float64Array,
+    private readonly normsOf: (rows: Int32Array) => Float64Array,
     private readonly search: KeySearch,
     private readonly name: string,
   ) {
@@ -185,8 +203,28 @@ export class KeySteps {
   /** Begins a step. */
   begin(): void {
     this.step += 1;
-    this.#changes = { touched: [], places: [], words: [] };
+    this.#changes = { touched: [], looked: 0, used: 0, places: [], words: [] };
     this.#seen.fill(0);
+  }
+
+  /** Room for what rows of a batch are before the step; those of the step so far stay. */
+  #room(keys: number, { used }: StepChanges): Int32Array {
+    const needed = used + 3 * keys;
+    if (this.#before.length < needed) {
+      // What was noted before lies in the arrays that the step holds.
+      this.#before = new Int32Array(needed);
+    }
+    return this.#before.subarray(used, needed);
+  }
+
+  /** Counts the rows of each shard that this step saw: where none is needed, nobody asks. */
+  #lookAtSeen({ touched }: StepChanges, seen: Int32Array): void {
+    const changes = this.#changes!;
+    const last = this.index.shardCount - 1;
+    for (; changes.looked < touched.length; changes.looked++) {
+      const batch = touched[changes.looked]!;
+      for (let at = 0; at < batch.length; at += 3) seen[batch[at]! & last]! += 1;
+    }
   }
 
   /** The step went well. */
@@ -223,23 +261,29 @@ export class KeySteps {
    * @throws ValueError where a shard would need more rows than it has; nothing is changed then.
    */
   train(keys: KeyWords, rows: Int32Array): Admissions {
-    const { index, step, search, tracker, admit } = this;
+    const { index, step, search, tracker } = this;
     const changes = this.#changes!;
     const evicted: number[] = [];
     const oldest = this.#oldest(step);
     this.#sweep(oldest, evicted);
-    const before = new Int32Array(3 * rows.length);
-    const noted = search.touch(index, keys, step, oldest, rows, before);
-    const touched = before.slice(0, 3 * noted);
+    const room = this.#room(rows.length, changes);
+    const noted = search.touch(index, keys, step, oldest, rows, room);
+    const touched = room.subarray(0, 3 * noted);
     index.changed?.addTouched(touched);
+    const missing = missingOf(rows);
+    if (missing.length === 0) {
+      this.#note(touched, changes);
+      return this.#told(NONE, evicted);
+    }
     const seen = this.#seen;
-    for (let at = 0; at < touched.length; at += 3) seen[touched[at]! % index.shardCount]! += 1;
-    const missing: number[] = [];
-    for (let i = 0; i < rows.length; i++) if (rows[i]! < 0) missing.push(i);
+    this.#lookAtSeen(changes, seen);
+    const last = index.shardCount - 1;
+    for (let at = 0; at < touched.length; at += 3) seen[touched[at]! & last]! += 1;
     const counted: TrackerChanges = { places: [], words: [] };
     const fresh = new NewKeys(missing.length);
     const perShard = new Int32Array(index.shardCount);
-    for (const i of missing) {
+    for (let m = 0; m < missing.length; m++) {
+      const i = missing[m]!;
       const [low, high] = [keys[2 * i]!, keys[2 * i + 1]!];
       const place = fresh.find(low, high);
       if (place >= 0) {
@@ -250,6 +294,10 @@ export class KeySteps {
       if (count === 0) continue;
       fresh.add(low, high, count);
       tracker?.forget(low, high, counted);
+      if (oldest < 0) {
+        perShard[index.shardOf(low, high)]! += 1;
+        continue;
+      }
       const row = index.find(low, high);
       perShard[index.shard]! += 1;
       // Seen too long ago.
@@ -257,38 +305,49 @@ export class KeySteps {
     }
     this.#checkRoom(perShard, () => {
       this.#untouch(touched);
-      for (let at = 0; at < touched.length; at += 3) seen[touched[at]! % index.shardCount]! -= 1;
+      for (let at = 0; at < touched.length; at += 3) seen[touched[at]! & last]! -= 1;
       tracker?.undo(counted);
     });
-    changes.touched.push(touched);
+    this.#note(touched, changes);
+    changes.looked = changes.touched.length;
     for (let i = 0; i < counted.places.length; i++) {
       changes.places.push(counted.places[i]!);
       changes.words.push(counted.words[i]!);
     }
-    if (admit !== null && fresh.lows.length === 0) return this.#told([], evicted);
+    if (fresh.lows.length === 0) return this.#told(NONE, evicted);
     perShard.forEach((more, shard) => this.#makeRoom(shard, more, evicted));
-    const admitted = fresh.lows.map((low, i) => {
-      const row = index.take(low, fresh.highs[i]!);
+    const admitted = new Int32Array(fresh.lows.length);
+    const begun = new Int32Array(3 * admitted.length);
+    for (let place = 0; place < admitted.length; place++) {
+      const row = index.take(fresh.lows[place]!, fresh.highs[place]!);
       index.entries[row * ENTRY_WORDS + LAST] = step;
-      index.entries[row * ENTRY_WORDS + COUNT] = fresh.counts[i]!;
-      return row;
-    });
-    if (admitted.length > 0) {
-      changes.touched.push(Int32Array.from(admitted.flatMap((row) => [row, step - 1, 0])));
-      for (const i of missing) {
-        const row = index.find(keys[2 * i]!, keys[2 * i + 1]!);
-        // One that was seen too long ago, and is not admitted again, has its row until somebody needs it.
-        rows[i] = row >= 0 && index.entries[row * ENTRY_WORDS + LAST] === step ? row : -1;
-      }
+      index.entries[row * ENTRY_WORDS + COUNT] = fresh.counts[place]!;
+      admitted[place] = row;
+      begun[3 * place] = row;
+      begun[3 * place + 1] = step - 1;
     }
+    changes.touched.push(begun);
+    changes.looked = changes.touched.length;
     perShard.forEach((more, shard) => (seen[shard]! += more));
+    for (let m = 0; m < missing.length; m++) {
+      const i = missing[m]!;
+      const place = fresh.find(keys[2 * i]!, keys[2 * i + 1]!);
+      // One that was seen too long ago, and is not admitted again, has its row until somebody needs it.
+      if (place >= 0) rows[i] = admitted[place]!;
+    }
     return this.#told(admitted, evicted);
   }
 
-  #told(admitted: number[], evicted: number[]): Admissions {
+  /** Takes what rows of a batch were. */
+  #note(touched: Int32Array, changes: StepChanges): void {
+    changes.touched.push(touched);
+    changes.used += touched.length;
+  }
+
+  #told(admitted: Int32Array, evicted: number[]): Admissions {
     this.admitted += admitted.length;
     this.evicted += evicted.length / 2;
-    return { admitted: Int32Array.from(admitted), evicted: Int32Array.from(evicted) };
+    return { admitted, evicted: evicted.length === 0 ? NONE : Int32Array.from(evicted) };
   }
 
   /** How often a key without a row has come, where it is to get one now; 0: it is not. */
@@ -326,7 +385,7 @@ export class KeySteps {
     });
     this.#checkRoom(perShard, () => undefined);
     perShard.forEach((more, shard) => this.#makeRoom(shard, more, evicted, kept));
-    const admitted = fresh.lows.map((low, i) => {
+    const admitted = Int32Array.from(fresh.lows, (low, i) => {
       const row = index.take(low, fresh.highs[i]!);
       index.entries[row * ENTRY_WORDS + LAST] = step;
       return row;
@@ -345,9 +404,9 @@ export class KeySteps {
   /** Frees the rows with the lowest scores of the whole table until so many are left; returns their keys. */
   restrict(left: number): KeyWords {
     const evicted: number[] = [];
-    const rows = [...this.index.rows()];
+    const rows = Int32Array.from(this.index.rows());
     for (const row of lowest(rows, this.scores(rows), rows.length - left)) this.#free(row, evicted);
-    return this.#told([], evicted).evicted;
+    return this.#told(NONE, evicted).evicted;
   }
 
   /** Throws where a shard would hold more keys of this step than it has rows, after `undo`. */
@@ -382,33 +441,35 @@ export class KeySteps {
   }
 
   /** The rows of a shard with the lowest scores, without those of `kept`, or that this step saw. */
-  #lowest(shard: number, count: number, kept: ReadonlySet<number> | null): number[] {
+  #lowest(shard: number, count: number, kept: ReadonlySet<number> | null): Int32Array {
     const { index, step } = this;
-    const { entries } = index;
+    const { entries, shardCount } = index;
     const used = index.shards[shard * SHARD_WORDS + USED]!;
-    const rows: number[] = [];
-    for (let local = 0; local < used; local++) {
-      const row = local * index.shardCount + shard;
+    const rows = new Int32Array(used);
+    let found = 0;
+    for (let row = shard, local = 0; local < used; local++, row += shardCount) {
       const entry = row * ENTRY_WORDS;
       if (entries[entry + COUNT] === FREE) continue;
-      if (kept === null ? entries[entry + LAST] !== step : !kept.has(row)) rows.push(row);
+      if (kept === null ? entries[entry + LAST] !== step : !kept.has(row)) rows[found++] = row;
     }
-    return lowest(rows, this.scores(rows), count);
+    const all = rows.subarray(0, found);
+    return lowest(all, this.scores(all), count);
   }
 
   /** What decides who goes first. */
-  scores(rows: readonly number[]): Float64Array {
+  scores(rows: Int32Array): Float64Array {
     const { step, evict } = this;
     const { entries } = this.index;
     const { policy, exponent } = evict!;
     if (policy === 'l2') return this.normsOf(rows);
-    return Float64Array.from(rows, (row) => {
-      const last = entries[row * ENTRY_WORDS + LAST]!;
-      const count = entries[row * ENTRY_WORDS + COUNT]!;
-      if (policy === 'lru') return last;
-      if (policy === 'lfu') return count;
-      return count / Math.max(1, step - last) ** exponent;
-    });
+    const scores = new Float64Array(rows.length);
+    const word = policy === 'lru' ? LAST : COUNT;
+    for (let i = 0; i < rows.length; i++) scores[i] = entries[rows[i]! * ENTRY_WORDS + word]!;
+    if (policy !== 'distanceLfu') return scores;
+    for (let i = 0; i < rows.length; i++) {
+      scores[i]! /= Math.max(1, step - entries[rows[i]! * ENTRY_WORDS + LAST]!) ** exponent;
+    }
+    return scores;
   }
 
   /** Frees the rows of one shard that were seen too long ago: each step looks at another. */
@@ -435,7 +496,7 @@ export class KeySteps {
     const evicted: number[] = [];
     const oldest = this.#oldest(this.step);
     for (let shard = 0; shard < this.index.shardCount; shard++) this.#freeBefore(shard, oldest, evicted);
-    return this.#told([], evicted).evicted;
+    return this.#told(NONE, evicted).evicted;
   }
 
   #free(row: number, evicted: number[]): void {
@@ -451,13 +512,18 @@ export function startKey(seed: number, low: number, high: number): RandomKey {
 }
 
 /** The `count` rows with the lowest scores, ties by the lower row; in the order of rows, which are ascending. */
-export function lowest(rows: readonly number[], scores: Float64Array, count: number): number[] {
-  if (count >= rows.length) return [...rows];
-  if (count <= 0) return [];
+export function lowest(rows: Int32Array, scores: Float64Array, count: number): Int32Array {
+  if (count >= rows.length) return rows;
+  if (count <= 0) return NONE;
   const limit = nthLowest(scores.slice(), count - 1);
   let ties = count;
-  for (const score of scores) if (score < limit) ties -= 1;
-  return rows.filter((_, i) => scores[i]! < limit || (scores[i] === limit && ties-- > 0));
+  for (let i = 0; i < scores.length; i++) if (scores[i]! < limit) ties -= 1;
+  const found = new Int32Array(count);
+  let at = 0;
+  for (let i = 0; i < rows.length && at < count; i++) {
+    if (scores[i]! < limit || (scores[i] === limit && ties-- > 0)) found[at++] = rows[i]!;
+  }
+  return found;
 }
 
 /** The number that would be at a place if they were sorted, by quickselect; moves them. */

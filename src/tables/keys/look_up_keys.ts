@@ -12,6 +12,8 @@ interface KeyedRowsTable {
   readonly keyKind: KeyKind;
   /** How many lookups a lookup of keys is. */
   readonly lookups: number;
+  /** Whether keys may stand for nothing. */
+  readonly pads: boolean;
   readonly variable: tf.Variable | null;
   rowsOf(batch: KeyBatch, skipZero: boolean): Int32Array[];
 }
@@ -36,7 +38,7 @@ export function lookUpKeys(
   const found = table.rowsOf(batch, false);
   const own: EmbeddingLookupOptions = { ...options, outOfRange: 'zero' };
   // What stands for nothing does so in all lookups: zeros of no weight.
-  const pads = found[0]!.some((row) => row < 0);
+  const pads = table.pads && found[0]!.some((row) => row < 0);
   if (pads && combiner !== null) {
     if ((weights ?? null) !== null || combiner === 'max') {
       const expected = "keys that all stand for something, beside weights or with the combiner 'max'";

@@ -157,10 +157,11 @@ export class OpenRows {
       this.#start(told, steps, found, batch, present);
       this.changed();
       this.#seenNow.keys += found.length;
-      for (const row of found) if (row < 0) this.#seenNow.unknown += 1;
+      for (let i = 0; i < found.length; i++) if (found[i]! < 0) this.#seenNow.unknown += 1;
     } else {
       steps.find(asked, found);
     }
+    if (present === null && this.hashes === 0) return [this.#numbered(found)];
     return Array.from({ length: this.table.lookups }, (_, hash) => {
       const rows = new Int32Array(words.length / 2).fill(PADDING);
       for (let i = 0; i < found.length; i++) {
@@ -172,6 +173,13 @@ export class OpenRows {
       }
       return rows;
     });
+  }
+
+  /** Found rows as lookups take them, in place: most keys have one. */
+  #numbered(found: Int32Array): Int32Array {
+    const unknown = this.table.unknown === 'zero' ? NO_ROW : DROPPED;
+    for (let i = 0; i < found.length; i++) if (found[i]! < 0) found[i] = unknown;
+    return found;
   }
 
   /** Places of the keys that are no padding; null: all. */
@@ -237,12 +245,12 @@ export class OpenRows {
   }
 
   /** The squared norms of rows of one shard. */
-  #norms(rows: readonly number[]): Float64Array {
+  #norms(rows: Int32Array): Float64Array {
     const variable = this.table.built();
     const { outputDim } = this.table;
     const norms = new Float64Array(rows.length);
     for (const { firstRow: first, rows: count } of rowBlocks({ rows: rows.length, columns: outputDim })) {
-      const values = readRowsAt(variable, Int32Array.from(rows.slice(first, first + count)));
+      const values = readRowsAt(variable, rows.slice(first, first + count));
       for (let i = 0; i < count; i++) {
         let sum = 0;
         for (let column = 0; column < outputDim; column++) sum += values[i * outputDim + column]! ** 2;
