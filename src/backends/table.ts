@@ -10,6 +10,7 @@ import { FLOAT32 } from '../codecs/float32.js';
 import type { TableLayout } from '../partition/table_layout.js';
 import type { RowConstraint, Settings } from '../rules/optimizer_settings.js';
 import type { OptimizerName } from '../rules/rules.js';
+import { RowHistory, type RowSource } from './row_history.js';
 
 /** What the tensor of a table holds: rows of a codec, of so many columns. */
 export interface TableForm {
@@ -46,8 +47,8 @@ export interface TableSettings {
 
 /** What holds slots of tables. */
 export interface SlotHolder {
-  /** The slots of a table with as many more rows, which begin as those of a new table. */
-  withRows(table: Table, more: number): Grown[];
+  /** The slots of a table as `make` makes them anew from what they are; `start`: what new rows begin with. */
+  remade(table: Table, make: RemakeSlot): Grown[];
   /** Slots of these rows begin anew. */
   restart(table: Table, rows: Int32Array): void;
   /** Frees the slots of a table, if there are any. */
@@ -59,6 +60,9 @@ export interface Grown {
   readonly variable: tf.Variable;
   readonly values: tf.Tensor;
 }
+
+/** A slot with other rows, from what it is. `start`: what new rows begin with. */
+export type RemakeSlot = (slot: tf.Variable, start: number) => tf.Tensor;
 
 /** Where the values of a variable lay last on devices: those that are assigned to it go there again. */
 export interface LastPlace {
@@ -96,6 +100,8 @@ export class Table implements TableForm {
   readonly #holders = new Set<WeakRef<SlotHolder>>();
   /** How many rows it had before it got more: state that was saved then is still its own. */
   readonly #formerRows = new Set<number>();
+  /** What happened to its rows since slots were loaded that wait for it. */
+  readonly history = new RowHistory();
 
   constructor(readonly tensor: tf.Tensor2D) {
     this.dim = tensor.shape[1] ?? 1;
@@ -138,13 +144,20 @@ export class Table implements TableForm {
     this.#holders.add(holder);
   }
 
-  /** The slots with as many more rows, in all optimizers. */
-  slotsWithRows(more: number): Grown[] {
-    return [...this.#holders].flatMap((holder) => holder.deref()?.withRows(this, more) ?? []);
+  /** The slots with other rows, in all optimizers. */
+  remadeSlots(make: RemakeSlot): Grown[] {
+    return [...this.#holders].flatMap((holder) => holder.deref()?.remade(this, make) ?? []);
+  }
+
+  /** Its rows lie elsewhere, and so do those of its slots. `before`: how many rows it had. */
+  hasMoved(source: RowSource, before: number): void {
+    this.history.moved(source, before, this.name);
   }
 
   /** Slots of these rows begin anew, in all optimizers. */
   restartSlots(rows: Int32Array): void {
+    if (rows.length === 0) return;
+    this.history.restarted(rows, this);
     for (const holder of this.#holders) holder.deref()?.restart(this, rows);
   }
 

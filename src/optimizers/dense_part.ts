@@ -4,7 +4,7 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/
 import { DEFAULTS } from '../rules/fields.js';
 import { RULES, updateOf, type OptimizerName } from '../rules/rules.js';
 import type { NamedTensor } from '../base/types.js';
-import { grow, withRowsOf } from '../backends/stores/table_rows.js';
+import { growAtEnd, withRowsOf } from '../backends/stores/table_rows.js';
 import { refuseRecording, live } from '../backends/recordings.js';
 import { denseHyper, type Settings } from '../rules/optimizer_settings.js';
 import { RuleOptimizer } from './rule_optimizer.js';
@@ -55,7 +55,7 @@ function checkStep({ variable, state, start }: StockStep): void {
     const before = each.shape[0]!;
     if (!table.hadRows(before)) continue;
     const values = withRowsOf<tf.Tensor>(each, shape[0]! - before, start);
-    grow([{ variable: each, values }]);
+    growAtEnd([{ variable: each, values }]);
     values.dispose();
   }
 }

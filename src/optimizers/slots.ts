@@ -1,10 +1,12 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
-import { widthOf, withRowsOf, writeRowsAt } from '../backends/stores/table_rows.js';
+import { beginWaiting, endWaiting, momentNow } from '../backends/row_history.js';
+import { rowsFrom, widthOf, withRowsOf, writeRowsAt } from '../backends/stores/table_rows.js';
 import { makeSlot } from '../backends/stores/slots.js';
 import {
   type Grown,
   isAnonymous,
+  type RemakeSlot,
   type SlotHolder,
   type Table,
   tablesNamed,
@@ -20,9 +22,19 @@ interface SavedSlot {
   tensor: tf.Tensor;
 }
 
+/** One that waits for its table. */
+interface Pending extends SavedSlot {
+  /** The moment since which it waits. */
+  at: number;
+}
+
 /** `<table>/<slot>`: what a saved slot is called. */
 function slotName(tableName: string, slot: string): string {
   return `${tableName}/${slot}`;
+}
+
+function tableOfSlot(name: string): string {
+  return name.slice(0, name.lastIndexOf('/'));
 }
 
 /** What a slot begins with. */
@@ -31,26 +43,40 @@ function startOf(slot: string, initialAccumulatorValue: number): number {
 }
 
 /** Whether a loaded slot is one of a table of this shape, now or before the table got more rows. */
-function fits({ tensor }: SavedSlot, table: Table, [rows, ...row]: readonly number[]): boolean {
+function fits({ tensor, at }: Pending, table: Table, [rows, ...row]: readonly number[]): boolean {
   const [saved, ...ofSaved] = tensor.shape;
-  return tf.util.arraysEqual(ofSaved, row) && (saved === rows || table.hadRows(saved!));
+  const then = table.history.rowsAt(at) ?? rows;
+  return tf.util.arraysEqual(ofSaved, row) && (saved === then || table.hadRows(saved!));
 }
 
-/** Gives a loaded slot the rows that its table got since it was saved. */
-function growPending(saved: SavedSlot, rows: number, start: number): void {
-  const { tensor } = saved;
-  const more = rows - tensor.shape[0]!;
-  if (more === 0) return;
-  saved.tensor = tf.keep(withRowsOf(tensor, more, start));
-  tensor.dispose();
+/** Brings a loaded slot up to what became of the rows of its table since: more, elsewhere, or of other keys. */
+function followTable(saved: Pending, { rows, history }: Table, start: number): void {
+  const replace = (make: (old: tf.Tensor) => tf.Tensor): void => {
+    const { tensor } = saved;
+    saved.tensor = tf.keep(tf.tidy(() => make(tensor)));
+    tensor.dispose();
+  };
+  for (const source of history.movesSince(saved.at)) replace((old) => rowsFrom(old, source, start));
+  const more = rows - saved.tensor.shape[0]!;
+  if (more !== 0) replace((old) => withRowsOf(old, more, start));
+  const anew = history.restartedSince(saved.at);
+  if (anew.length > 0) {
+    replace((old) => {
+      const places = tf.tensor2d(anew, [anew.length, 1], 'int32');
+      return tf.tensorScatterUpdate(old, places, tf.fill([anew.length, ...old.shape.slice(1)], start));
+    });
+  }
+  saved.at = momentNow();
 }
 
 /**
- * The table that slots of so many rows wait for, where it has got more: the only one of its name that was not stepped yet
+ * The table that a slot waits for, where something became of its rows: the only one of its name that was not stepped yet
  * and may be meant, as models of one process have tables of the same names. Null where it is as it was, or not sure.
  */
-function grownFrom(rows: number, tableName: string): Table | null {
+function tableWaitedFor({ tensor, at }: Pending, tableName: string): Table | null {
+  const rows = tensor.shape[0]!;
   const waiting = tablesNamed(tableName).filter((table) => !table.isStepped);
+  if (waiting.length === 1 && (waiting[0]!.history.rowsAt(at) ?? waiting[0]!.rows) === rows) return waiting[0]!;
   const grown = waiting.filter((table) => table.hadRows(rows));
   const isSure = waiting.every((table) => table.rows !== rows) && new Set(grown.map((table) => table.rows)).size === 1;
   return isSure ? grown[0]! : null;
@@ -69,7 +95,7 @@ export class SlotStore implements SlotHolder {
   readonly #self = new WeakRef<SlotHolder>(this);
   readonly #slots = new Map<Table, Held>();
   /** Loaded slots whose table has not been stepped yet. */
-  readonly #pending: SavedSlot[] = [];
+  readonly #pending: Pending[] = [];
 
   /** Whether this table has been stepped by rows before. */
   has(table: Table): boolean {
@@ -98,7 +124,7 @@ export class SlotStore implements SlotHolder {
     }
     try {
       kinds.forEach(({ fullName, start, shape }, i) => {
-        if (loaded[i] !== null) growPending(loaded[i]!, shape[0]!, start);
+        if (loaded[i] !== null) followTable(loaded[i]!, table, start);
         const given = loaded[i]?.tensor;
         slots.push(makeSlot(table.variable, fullName, shape, given === undefined ? start : () => given.clone()));
       });
@@ -109,7 +135,7 @@ export class SlotStore implements SlotHolder {
     }
     for (const saved of taken) {
       this.#pending.splice(this.#pending.indexOf(saved), 1);
-      saved.tensor.dispose();
+      this.#forget(saved);
     }
     const names = kinds.map(({ fullName }) => fullName);
     this.#slots.set(table, { names, slots, starts: kinds.map(({ start }) => start) });
@@ -127,22 +153,22 @@ export class SlotStore implements SlotHolder {
     fullName: string,
     slot: string,
     shape: readonly number[],
-  ): SavedSlot | null {
+  ): Pending | null {
     const named = this.#pending.find(({ name }) => name === fullName);
     if (named !== undefined && !fits(named, table, shape)) {
       throw new ValueError(`optimizer state ${fullName}`, `shape [${shape.join(', ')}]`, named.tensor);
     }
     if (named !== undefined || !isAnonymous(tableName)) return named ?? null;
-    const isNumbered = (saved: SavedSlot): boolean => {
+    const isNumbered = (saved: Pending): boolean => {
       const end = saved.name.length - slot.length - 1;
       return saved.name.slice(end) === `/${slot}` && isAnonymous(saved.name.slice(0, end)) && fits(saved, table, shape);
     };
     return this.#pending.find(isNumbered) ?? null;
   }
 
-  withRows(table: Table, more: number): Grown[] {
+  remade(table: Table, make: RemakeSlot): Grown[] {
     const { slots = [], starts = [] } = this.#slots.get(table) ?? {};
-    return slots.map((variable, i) => ({ variable, values: withRowsOf(variable, more, starts[i]!) }));
+    return slots.map((variable, i) => ({ variable, values: make(variable, starts[i]!) }));
   }
 
   restart(table: Table, rows: Int32Array): void {
@@ -170,11 +196,10 @@ export class SlotStore implements SlotHolder {
       slots.forEach((tensor, i) => saved.push({ name: names[i]!, tensor }));
     }
     for (const each of this.#pending) {
-      const end = each.name.lastIndexOf('/');
-      const table = grownFrom(each.tensor.shape[0]!, each.name.slice(0, end));
+      const table = tableWaitedFor(each, tableOfSlot(each.name));
       if (table === null) continue;
       const { initialAccumulatorValue } = optimizerOf(table).settings;
-      growPending(each, table.rows, startOf(each.name.slice(end + 1), initialAccumulatorValue));
+      followTable(each, table, startOf(each.name.slice(each.name.lastIndexOf('/') + 1), initialAccumulatorValue));
     }
     return [...saved, ...this.#pending];
   }
@@ -182,13 +207,20 @@ export class SlotStore implements SlotHolder {
   /** Takes loaded slots. The caller disposes its tensors; their values are kept. */
   load(saved: readonly SavedSlot[]): void {
     this.dispose();
-    for (const { name, tensor } of saved) this.#pending.push({ name, tensor: keptValues(tensor) });
+    for (const { name, tensor } of saved) {
+      this.#pending.push({ name, tensor: keptValues(tensor), at: beginWaiting(tableOfSlot(name)) });
+    }
+  }
+
+  #forget({ name, tensor }: Pending): void {
+    tensor.dispose();
+    endWaiting(tableOfSlot(name));
   }
 
   dispose(): void {
     for (const { slots } of this.#slots.values()) tf.dispose([...slots]);
     this.#slots.clear();
-    tf.dispose(this.#pending.map(({ tensor }) => tensor));
+    for (const each of this.#pending) this.#forget(each);
     this.#pending.length = 0;
   }
 }

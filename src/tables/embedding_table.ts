@@ -1,11 +1,11 @@
 /** A table of embeddings that one layer owns or several layers share. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../base/per_process.js';
-import { grow } from '../backends/stores/table_rows.js';
+import { grow, growAtEnd, withRowsOf } from '../backends/stores/table_rows.js';
 import { isTooLarge } from '../backends/kernel_set.js';
 import { isRecording } from '../backends/recordings.js';
 import { devicesInUse, storeInUse } from '../backends/registry.js';
-import { type Grown, type Table, type TableForm, tableOf } from '../backends/table.js';
+import { type Grown, type RemakeSlot, type Table, type TableForm, tableOf } from '../backends/table.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
 import type { Codec, Storage } from '../codecs/codec.js';
 import { codecOf } from '../codecs/codecs.js';
@@ -105,6 +105,16 @@ export interface EmbeddingTableArgs extends TableArgs {
   name?: string | undefined;
   /** false: the table is never updated. Default: true. */
   trainable?: boolean | undefined;
+}
+
+/** What a table gets other rows for. */
+interface Resize {
+  /** The argument that says how many, and who asked, in errors. */
+  readonly argument: string;
+  readonly layer: string;
+  readonly rows: number;
+  /** Gives variables their new values. */
+  readonly put?: typeof grow;
 }
 
 /** As V8, SpiderMonkey and JavaScriptCore put it. */
@@ -290,26 +300,37 @@ export class EmbeddingTable {
   extend(args: ExtendArgs, layer: string): void {
     const { rows: more, fillRows } = readExtension(args, this);
     const { variable, table, form, name } = this;
-    const rows = this.inputDim + more;
     if (variable === null || table === null)
       throw new RuntimeError('extend', 'a layer that was built, and is not disposed', described(layer));
+    this.resize('extend', { argument: 'rows', rows: this.inputDim + more, layer, put: growAtEnd }, (each, start) => {
+      return each === variable ? withMoreRows(each, form, more, fillRows, name) : withRowsOf(each, more, start);
+    });
+  }
+
+  /**
+   * Gives the table, which was built, and the slots of optimizers other rows: all, or none where that fails. `remake`
+   * makes them, the table first, from what they are.
+   *
+   * @internal
+   */
+  protected resize(method: string, { argument, rows, layer, put = grow }: Resize, remake: RemakeSlot): void {
+    const { variable, table, name } = this as { variable: tf.Variable; table: Table; name: string };
     if (isRecording() || tf.engine().state.gradientDepth > 0) {
-      throw new RuntimeError('extend', 'a call between steps', described('one within a step'));
+      throw new RuntimeError(method, 'a call between steps', described('one within a step'));
     }
     const planned = [...this.#holders].find((holder) => holder.placeTable !== undefined);
     if (planned !== undefined) {
       const received = described(`table ${name}, which layer ${planned.name} holds too`);
-      throw new RuntimeError('extend', 'a table that no plan places', received);
+      throw new RuntimeError(method, 'a table that no plan places', received);
     }
     const made: Grown[] = [];
     const before: Grown[] = [];
     try {
-      this.#withinMemory('rows', rows, layer, () => {
-        const values = withMoreRows(variable, form, more, fillRows, name);
-        made.push({ variable, values }, ...table.slotsWithRows(more));
+      this.#withinMemory(argument, rows, layer, () => {
+        made.push({ variable, values: remake(variable, 0) }, ...table.remadeSlots(remake));
       });
       before.push(...made.map((each) => ({ variable: each.variable, values: keptValues(each.variable) })));
-      grow(made);
+      put(made);
       // With other holders they would be copied where they are placed.
       tf.dispose(made.map(({ values }) => values));
       this.#placeGrown(made.map((each) => each.variable));

@@ -7,7 +7,11 @@ import { rowBlocks } from '../../base/row_blocks.js';
 import type { Words } from '../../codecs/codec.js';
 import type { WriteRows } from '../contract.js';
 import { storeInUse } from '../registry.js';
+import type { RowSource } from '../row_history.js';
 import { type Grown, tableOf } from '../table.js';
+
+/** Rows that lie in more pieces than these are not read piece by piece. */
+const MOST_RUNS = 1024;
 
 /** A float32 tensor of the rows that `fill` writes; the others are zeros. */
 export function writtenTable<Rank extends tf.Rank>(
@@ -110,15 +114,44 @@ export function withRowsOf<T extends tf.Tensor>(tensor: T, more: number, value: 
   });
 }
 
+/** The rows of a tensor in other places, `source[i]` as row i; those of no source are full of a number. */
+export function rowsFrom<T extends tf.Tensor>(tensor: T, source: RowSource, start: number): T {
+  const [, ...row] = tensor.shape as [number, ...number[]];
+  const width = widthOf(tensor.shape);
+  const runs = source.reduce((count, from, to) => count + (from >= 0 && from !== source[to - 1]! + 1 ? 1 : 0), 0);
+  // Where they lie scattered they are read at once.
+  const whole = runs > MOST_RUNS ? (tensor.dataSync() as Words) : null;
+  const read = (first: number, rows: number): Words =>
+    whole === null ? readRows(tensor, first, rows) : whole.subarray(first * width, (first + rows) * width);
+  return writtenTable([source.length, ...row] as never, (write) => {
+    for (const { firstRow, rows } of rowBlocks({ rows: source.length, columns: width })) {
+      const block = source.subarray(firstRow, firstRow + rows);
+      if (Object.is(start, 0) && block.every((from) => from < 0)) continue;
+      const values = new Float32Array(rows * width).fill(start);
+      for (let to = 0, end = 1; end <= rows; end++) {
+        if (end < rows && block[to]! >= 0 && block[end] === block[end - 1]! + 1) continue;
+        if (block[to]! >= 0) values.set(read(block[to]!, end - to), to * width);
+        to = end;
+      }
+      write(firstRow, values);
+    }
+  }) as tf.Tensor as T;
+}
+
 /** Gives variables their new values, which stay the caller's: as `assign` does, which takes no other shape. */
 export function grow(all: readonly Grown[]): void {
   const engine = tf.engine();
   for (const { variable, values } of all) {
     const { shape, size, strides, dataId } = values;
-    tableOf(variable).hasHadRows(variable.shape[0]!);
     // tfjs counts bytes by the size that the variable has.
     engine.disposeTensor(variable);
     Object.assign(variable, { shape: [...shape], size, strides: [...strides], dataId });
     engine.incRef(variable, null as never);
   }
+}
+
+/** The same for variables that get more rows at their end. */
+export function growAtEnd(all: readonly Grown[]): void {
+  for (const { variable } of all) tableOf(variable).hasHadRows(variable.shape[0]!);
+  grow(all);
 }

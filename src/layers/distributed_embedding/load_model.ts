@@ -7,6 +7,7 @@ import type { StoredModel } from '../../io/models/stored_model.js';
 import { readPlan } from '../../partition/read_plan.js';
 import type { PlanData } from '../../partition/plan.js';
 import { loadStoredModel } from '../loaded_model.js';
+import { openTables } from '../../tables/keys/open_tables.js';
 import { ofOurs } from '../../tfjs/models/own_models.js';
 
 /** How the tables of a saved model are placed. */
@@ -18,6 +19,8 @@ export interface LoadLayersModelOptions {
   plan?: PlanData | string | Readonly<Record<string, PlanData | string | null>> | null | undefined;
   /** From so many elements on tables are cut by columns; null: as few as fit. A saved plan is no longer followed. */
   columnSliceThreshold?: number | null | undefined;
+  /** Rows of open tables by their names, in place of those that they had. */
+  capacity?: Readonly<Record<string, number>> | null | undefined;
 }
 
 type Json = Record<string, unknown>;
@@ -111,19 +114,24 @@ function handlerOf(source: unknown): tf.io.IOHandler {
  * Of a path, what `model.save` wrote is read row by row into the tables of the model, so that no table lies in memory twice;
  * `tf.loadLayersModel` has all weights in one buffer first. Without options it is `tf.loadLayersModel` otherwise: tables are planned anew for the devices in use, and a plan that was made by
  * hand is followed where there are as many devices with room for it; else a warning says that it is not. `plan` is
- * followed, or is an error where there are other devices than it is for.
+ * followed, or is an error where there are other devices than it is for. With `capacity` keys of open tables, their rows
+ * and slots go into tables of that size, as where `table.capacity` is set.
  *
  * @param source - A URL, or an IOHandler of TensorFlow.js.
- * @param options - The plan, or from which size on tables are cut.
+ * @param options - The plan, or from which size on tables are cut; capacities of open tables.
  * @returns The model.
- * @throws TypeError and ValueError for wrong options, models without such a layer, and plans for other tables or devices.
+ * @throws TypeError and ValueError for wrong options, models without such a layer or table, plans for other tables or
+ * devices, and capacities below the number of keys.
  *
  * @example
  * const plan = emb.planEmbedding({ tables: [{ inputDim: 1000, outputDim: 8, combiner: 'sum' }], worldSize: 4 });
  * const model = await emb.loadLayersModel('file://saved/model.json', { plan });
  */
 export async function loadLayersModel(source: unknown, options: LoadLayersModelOptions = {}): Promise<tf.LayersModel> {
-  const given = readOptions<LoadLayersModelOptions>(options, ['plan', 'columnSliceThreshold'], 'options');
+  const given = readOptions<LoadLayersModelOptions>(options, ['plan', 'columnSliceThreshold', 'capacity'], 'options');
+  const capacity = given.capacity ?? {};
+  if (!isRecord(capacity))
+    throw new ArgumentTypeError('capacity', 'an object of numbers by names of open tables', capacity);
   const handler = handlerOf(source);
   if (handler.load === undefined)
     throw new ValueError('source', 'an IOHandler that loads', described('one that saves'));
@@ -135,6 +143,17 @@ export async function loadLayersModel(source: unknown, options: LoadLayersModelO
   };
   const { [OPEN_MODEL]: open } = handler as { [OPEN_MODEL]?: () => Promise<StoredModel | null> };
   const stored = (await open?.call(handler)) ?? null;
-  if (stored !== null) return loadStoredModel({ ...stored, artifacts: placed(stored.artifacts) });
-  return tf.loadLayersModel({ load: async () => ofOurs(placed(await handler.load!())) });
+  const model =
+    stored === null
+      ? await tf.loadLayersModel({ load: async () => ofOurs(placed(await handler.load!())) })
+      : await loadStoredModel({ ...stored, artifacts: placed(stored.artifacts) });
+  try {
+    const tables = openTables(model, Object.keys(capacity));
+    for (const [name, rows] of Object.entries(capacity)) tables[name]!.capacity = rows;
+  } catch (error) {
+    (model as { optimizer?: tf.Optimizer }).optimizer?.dispose();
+    model.dispose();
+    throw error;
+  }
+  return model;
 }

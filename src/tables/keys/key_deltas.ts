@@ -37,6 +37,9 @@ interface Position extends Pick<DeltaHeader, 'chain' | 'to'> {
   readonly mark: OpenTableMark;
 }
 
+/** The mark that the delta of a whole table leads from. */
+const WHOLE = 0;
+
 export class KeyDeltas {
   readonly marks: KeyMarks;
   #position: Position | null = null;
@@ -56,12 +59,19 @@ export class KeyDeltas {
     return this.marks.mark();
   }
 
-  /** What changed since a mark. */
-  collect(since: OpenTableMark): { delta: OpenDelta; to: OpenTableMark } {
+  /** What changed since a mark; null: all that there is. */
+  collect(since: OpenTableMark | null): { delta: OpenDelta; to: OpenTableMark } {
     const { table, rows } = this;
     rows.freeOld();
     const { index, step, admitted, evicted } = rows.now;
-    const { from, to, base, result, removed, rows: changed } = this.marks.since(since);
+    const {
+      from,
+      to,
+      base,
+      result,
+      removed,
+      rows: changed,
+    } = since === null ? this.marks.all() : this.marks.since(since);
     const first = changed.findIndex((row) => row >= table.capacity);
     const own = first < 0 ? changed : changed.subarray(0, first);
     const shared = first < 0 ? new Int32Array(0) : changed.subarray(first);
@@ -72,7 +82,7 @@ export class KeyDeltas {
     const delta: OpenDelta = {
       ...this.#form(),
       chain: this.marks.chain,
-      from: from.number,
+      from: from?.number ?? WHOLE,
       to: to.number,
       base,
       result,
@@ -95,10 +105,12 @@ export class KeyDeltas {
   }
 
   /** Brings the table up to date, all of it or nothing. Throws ValueError for a delta that does not fit. */
-  apply(delta: OpenDelta & { readonly name: string }): DeltaCounts {
-    this.#checkForm(delta);
+  apply(given: OpenDelta & { readonly name: string }): DeltaCounts {
+    this.#checkForm(given);
     const mark = this.mark();
-    this.#checkOrder(delta, mark);
+    const isWhole = given.from === WHOLE;
+    if (!isWhole) this.#checkOrder(given, mark);
+    const delta = isWhole ? { ...given, removed: this.#keysBeside(given.entries) } : given;
     this.#checkResult(delta);
     const taken = this.#checkRoom(delta);
     const { rows, table } = this;
@@ -140,6 +152,18 @@ export class KeyDeltas {
     if (!this.table.keepTexts || delta.texts !== null) return;
     const expected = `a delta with texts, which table ${form.table} keeps`;
     throw new ValueError('source', expected, described(`${name}, of a table without keepTexts`));
+  }
+
+  /** The keys of the table that are not among these. */
+  #keysBeside(entries: Int32Array): KeyWords {
+    const { index } = this.rows.now;
+    const stay = new Set<number>();
+    eachKey(entries, ENTRY_WORDS, (low, high) => stay.add(index.find(low, high)));
+    const words: number[] = [];
+    for (const row of index.rows()) {
+      if (!stay.has(row)) words.push(...index.entries.subarray(row * ENTRY_WORDS, row * ENTRY_WORDS + 2));
+    }
+    return Int32Array.from(words);
   }
 
   /** Whether the table is what the delta was made from. */

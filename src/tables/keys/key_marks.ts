@@ -39,7 +39,8 @@ interface Kept extends Changes {
 
 /** What leads from one mark to another. */
 export interface Since extends Changes {
-  readonly from: OpenTableMark;
+  /** null: from an empty table. */
+  readonly from: OpenTableMark | null;
   readonly to: OpenTableMark;
   readonly base: Checksum;
   readonly result: Checksum;
@@ -256,6 +257,12 @@ export class KeyMarks {
       rows: rows.filter((row) => this.#isThere(row)),
       removed: this.#withoutRow(gone),
     };
+  }
+
+  /** Marks the table, and tells all that is in it. */
+  all(): Since {
+    const to = this.mark();
+    return { from: null, to, base: [0, 0], result: this.sum, rows: this.#everyRow(), removed: NOTHING };
   }
 
   /** Those keys that have no row now. */

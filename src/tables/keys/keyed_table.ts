@@ -19,6 +19,8 @@ import { roundingSeed } from '../table_seed.js';
 import { MOST_ROWS } from './key_index.js';
 import { readAdmit, readEvict, readUnknown, type Admit, type Evict, type Unknown } from './key_rules.js';
 import { lookUpKeys } from './look_up_keys.js';
+import { resized } from './other_capacity.js';
+import { rowsFrom } from '../../backends/stores/table_rows.js';
 import { OpenRows } from './open_rows.js';
 import { checkKind, evictConfig, tableArgs, type OpenTableArgs } from './open_table_args.js';
 import type { KeyWords } from './key_steps.js';
@@ -35,7 +37,7 @@ export class KeyedTable extends EmbeddingTable {
   readonly keepTexts: boolean;
   /** Called with the keys that lost their rows, after the step that took them; of strings their fingerprints. */
   onEvict: ((keys: BigInt64Array) => void) | null = null;
-  readonly #capacity: number;
+  #capacity: number;
   readonly #fill: Fill;
   readonly #rows: OpenRows;
   #holder: WeightHolder | null = null;
@@ -45,11 +47,9 @@ export class KeyedTable extends EmbeddingTable {
    * @param name - The name of the table.
    */
   constructor(given: Partial<OpenTableArgs> & { texts?: readonly (readonly [number, string])[] }, name: string) {
-    const capacity = checkDimension(given.capacity, 'capacity');
     const unknown = readUnknown(given.unknown);
     const shared = typeof unknown === 'string' ? 0 : unknown.shared;
-    if (capacity + shared > MOST_ROWS)
-      throw new ValueError('capacity', `at most ${MOST_ROWS} rows in all`, capacity + shared);
+    const capacity = checkCapacity(given.capacity, shared);
     super(tableArgs(given, capacity + shared), true, name);
     this.#capacity = capacity;
     this.unknown = unknown;
@@ -89,6 +89,37 @@ export class KeyedTable extends EmbeddingTable {
   get capacity(): number {
     return this.#capacity;
   }
+
+  /**
+   * Gives the table room for more keys, or less, between steps: keys keep their rows' numbers, slots and counts, and the
+   * table trains on as one of that capacity. Rows stay where they are unless there are fewer, or the number of shards is
+   * another. Marks that were made before are not kept.
+   */
+  set capacity(capacity: number) {
+    checkCapacity(capacity, this.inputDim - this.#capacity);
+    const before = this.#capacity;
+    if (capacity === before) return;
+    if (this.keyRows.now.isOpen)
+      throw new RuntimeError('capacity', 'a call between steps', described('one within a step'));
+    const { index, source } = resized(this.keyRows.now.index, capacity, this.name);
+    const { variable, inputDim: rows } = this;
+    const all = new Int32Array(capacity + rows - before);
+    all.set(source);
+    for (let row = before; row < rows; row++) all[capacity + row - before] = row;
+    if (variable !== null) {
+      const resize = { argument: 'capacity', rows: all.length, layer: this.name };
+      this.resize('capacity', resize, (each, start) => rowsFrom<tf.Tensor>(each, all, start));
+      this.table!.hasMoved(all, rows);
+    } else {
+      Object.assign(this, { inputDim: all.length });
+    }
+    this.#capacity = capacity;
+    this.keyRows.takeIndex(index, source);
+    this.resized();
+  }
+
+  /** Called when the capacity is another. */
+  protected resized(): void {}
 
   /**
    * How many lookups a lookup of keys is, whose results are added.
@@ -286,4 +317,11 @@ export class KeyedTable extends EmbeddingTable {
       ...(this.keepTexts ? { texts } : {}),
     } as unknown as tf.serialization.ConfigDict;
   }
+}
+
+/** Rows that keys can have, beside those that unknown ones share. */
+function checkCapacity(given: unknown, shared: number): number {
+  const capacity = checkDimension(given, 'capacity');
+  if (capacity + shared <= MOST_ROWS) return capacity;
+  throw new ValueError('capacity', `at most ${MOST_ROWS} rows in all`, capacity + shared);
 }

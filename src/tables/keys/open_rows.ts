@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { rowFiller, type Fill } from '../../backends/fill.js';
 import type { Table } from '../../backends/table.js';
-import { readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
+import type { RowSource } from '../../backends/row_history.js';
+import { grow, readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
 import { rowBlocks } from '../../base/row_blocks.js';
 import { INT32_MAX } from '../../base/types.js';
 import { readRowsAt } from '../../lookup/lookup.js';
@@ -91,21 +92,42 @@ export class OpenRows {
 
   /** The index, up to date. */
   get now(): KeySteps {
-    this.#steps ??= new KeySteps(
-      new KeyIndex(this.table.capacity),
-      this.table.admit,
-      this.table.evict,
-      this.seed,
-      (rows) => this.#norms(rows),
-      keySearch(),
-      this.table.name,
-    );
+    this.#steps ??= this.#stepsOf(new KeyIndex(this.table.capacity));
     if (this.#newer === 'weight') {
       const state = this.#state!.read().dataSync<'int32'>();
       this.#newer = 'neither';
       readState(this.#steps, state as Int32Array, this.table.name);
     }
     return this.#steps;
+  }
+
+  #stepsOf(index: KeyIndex): KeySteps {
+    const { admit, evict, name } = this.table;
+    return new KeySteps(index, admit, evict, this.seed, (rows) => this.#norms(rows), keySearch(), name);
+  }
+
+  /** Takes an index of another capacity; `source`: which row each of its rows was before. */
+  takeIndex(index: KeyIndex, source: RowSource): void {
+    const old = this.now;
+    const steps = this.#stepsOf(index);
+    if (old.tracker !== null) steps.tracker!.words.set(old.tracker.words);
+    steps.restore(old.step, old.admitted, old.evicted);
+    this.#steps = steps;
+    const texts = new Map(this.texts);
+    this.texts.clear();
+    source.forEach((before, row) => {
+      const text = texts.get(before);
+      if (text !== undefined) this.texts.set(row, text);
+    });
+    const weight = this.#state;
+    if (weight === null) return;
+    // What it holds is of no use any more.
+    this.#newer = 'neither';
+    const values = tf.zeros([stateRows(steps), STATE_WORDS], 'int32');
+    grow([{ variable: weight.read() as tf.Variable, values }]);
+    values.dispose();
+    Object.assign(weight, { shape: [...values.shape] });
+    this.changed();
   }
 
   changed(): void {

@@ -266,6 +266,10 @@ export class OpenTable extends KeyedTable {
     return this.keyRows.keysAt(asked);
   }
 
+  protected override resized(): void {
+    this.#deltas = null;
+  }
+
   #marking(method: string): KeyDeltas {
     this.#refuseWithin(method);
     this.built();
@@ -286,13 +290,13 @@ export class OpenTable extends KeyedTable {
 
   /**
    * Writes the rows that changed since a mark, by key, and the keys that are gone, as a safetensors file; a file of that
-   * name is replaced, whole or not at all. What is written is the table as it was when this was called, and training may
+   * name is replaced, whole or not at all. With null it is all rows, from which a table of any capacity begins. What is written is the table as it was when this was called, and training may
    * go on meanwhile. It costs what the rows that changed cost, unless a step changed all of them (`lazy: false`,
    * `applyGradients`, weights that were set): then all rows are compared. Slots of optimizers are not in it, nor counts of
    * keys without a row. What writes the variable of a table by itself, past optimizers and `setWeights`, is not noticed.
    *
    * @param file - A path, or a WritableStream where there are no files.
-   * @param options - `{since}`: a mark, which leads on from that of the delta before.
+   * @param options - `{since}`: a mark, which leads on from that of the delta before; null: none.
    * @returns How many rows and removed keys were written, and the mark that they lead to: the next `since`.
    * @throws RuntimeError within a step, and where the system refuses; ValueError for a mark of another table, and for one
    * that is no longer kept: as many changed rows are as the table has, 65,536 at least.
@@ -303,9 +307,9 @@ export class OpenTable extends KeyedTable {
    * items.upsert(['tea'], tf.ones([1, 2]));
    * await items.writeDelta('items-1.safetensors', { since }); // { rows: 1, removed: 0, mark }
    */
-  async writeDelta(file: FileTarget, options: { since: OpenTableMark }): Promise<WrittenDelta> {
-    const { since } = readOptions<{ since: OpenTableMark }>(options, ['since'], 'options');
-    const { delta, to } = this.#marking('writeDelta').collect(since as OpenTableMark);
+  async writeDelta(file: FileTarget, options: { since: OpenTableMark | null }): Promise<WrittenDelta> {
+    const { since } = readOptions<{ since: OpenTableMark | null }>(options, ['since'], 'options');
+    const { delta, to } = this.#marking('writeDelta').collect(since as OpenTableMark | null);
     await writeDeltaFile(file, delta);
     return { ...countsOf(delta), mark: to };
   }
@@ -315,7 +319,7 @@ export class OpenTable extends KeyedTable {
    * those that unknown keys share, are then the same to the bit, and so are counts and the number of steps. It may have
    * another capacity, if that is enough, and lie on any backend; `onEvict` is told which keys went. Deltas are applied in
    * their order, from the table that they were marked in: a sum over keys and bits of rows is compared before and after,
-   * and nothing is written where it is another.
+   * and nothing is written where it is another. What was written since null takes the place of all that is there.
    *
    * @param source - A path, a URL, bytes or a Blob.
    * @returns How many rows were written, and how many keys went.

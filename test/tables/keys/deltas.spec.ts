@@ -243,6 +243,29 @@ describe('deltas', () => {
     source.dispose();
   });
 
+  it('of a whole table take the place of what is there, in a table of any capacity', async () => {
+    const { source, mark, set } = await pair({ unknown: { shared: 3 }, keepTexts: true });
+    set(['a', 'b', 'c'], 1);
+    set(['b'], 2);
+    const whole = await source.writeDelta(file('all'), { since: null });
+    expect([whole.rows, whole.removed]).toEqual([3, 0]);
+    const other = open({ name: 'items', capacity: 3, unknown: { shared: 3 }, keepTexts: true, seed: 99 });
+    tf.tidy(() => other.upsert(['x', 'c', 'y'], tf.zeros([3, DIM])));
+    expect(await other.applyDelta(file('all'))).toEqual({ rows: 3, removed: 2 });
+    await expectSame(source, other);
+    expect(take(other.lookup(['z']))).toEqual(take(source.lookup(['z'])));
+    source.remove(['b']);
+    set(['d'], 4);
+    await source.writeDelta(file('next'), { since: whole.mark });
+    await other.applyDelta(file('next'));
+    await expectSame(source, other);
+    await source.writeDelta(file('older'), { since: mark });
+    await expectAsync(other.applyDelta(file('older'))).toBeRejectedWithError(/from mark 3 on/);
+    const small = open({ name: 'items', capacity: 2, unknown: { shared: 3 }, keepTexts: true });
+    await expectAsync(small.applyDelta(file('all'))).toBeRejectedWithError(/room for 3 keys/);
+    for (const each of [source, other, small]) each.dispose();
+  });
+
   it('begin at a mark of the table that it still keeps', async () => {
     const { source, mark, set, follower } = await pair();
     const refused = async (since: unknown, text: RegExp): Promise<void> => {
