@@ -2,7 +2,7 @@
 import { Random } from '../random.js';
 import type { NewEvent } from './event.js';
 
-const TASTES = 100;
+const TASTES = 20;
 /** How often an item is of no taste. */
 const STRAY = 0.1;
 
@@ -34,7 +34,7 @@ export class MadeUpVisitors {
     // A few items of a taste make up most of it.
     const item = isStray
       ? this.#random.below(this.items)
-      : taste + TASTES * Math.floor(ofTaste * this.#random.next() ** 4);
+      : taste + TASTES * Math.floor(ofTaste * this.#random.next() ** 8);
     return { user, item: `item-${Math.min(item, this.items - 1)}` };
   }
 

@@ -48,6 +48,18 @@ function ascending(rows: Iterable<number>): Int32Array {
   return Int32Array.from(new Set(rows)).sort();
 }
 
+/** Both lists, which have no row in common. */
+function merged(long: Int32Array, short: Int32Array): Int32Array {
+  const all = new Int32Array(long.length + short.length);
+  let [from, at] = [0, 0];
+  for (const row of short) {
+    while (from < long.length && long[from]! < row) all[at++] = long[from++]!;
+    all[at++] = row;
+  }
+  all.set(long.subarray(from), at);
+  return all;
+}
+
 /** One list after the other. */
 function queryLists(lists: readonly Int32Array[]): IdLists {
   const rowSplits = new Int32Array(lists.length + 1);
@@ -76,7 +88,7 @@ export function openTopK(
     const asked = Math.min(pass, count - first);
     const own = Array.from({ length: asked }, (_, q) => {
       const list = without?.[first + q] ?? new Int32Array();
-      return list.length === 0 ? leftOut : ascending([...leftOut, ...list]);
+      return merged(leftOut, list);
     });
     const job = {
       queries: queries.subarray(first * table.outputDim, (first + asked) * table.outputDim),
