@@ -10,14 +10,15 @@ import {
   type OptimizerTensor,
 } from './assets.js';
 import { tableOf } from '../../backends/table.js';
-import { floatPiecesOf, piecesOf } from '../../io/models/tensor_pieces.js';
+import { piecesOf } from '../../io/models/tensor_pieces.js';
 import { dataTypeOf } from './wire/data_types.js';
 import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle/bundle_writer.js';
 import type { SavedModelWriter } from '../../base/platform.js';
 import { writeTo } from './destination.js';
 import { FunctionBuilder } from './graph/function_builder.js';
 import { metaGraphOf, type MetaGraphParts } from './meta_graph.js';
-import { ModelGraph } from './model_graph.js';
+import { keyInputKind } from '../../tfjs/models/key_inputs.js';
+import { layerOf, ModelGraph } from './model_graph.js';
 import type { CallableSignature, NamedSpec } from './object_graph.js';
 import { SERVING_DEFAULT, readSignatures, type Signature } from './signatures.js';
 import { fedInputs, specsOf, type FedInput } from './ragged_inputs.js';
@@ -54,7 +55,9 @@ function feed(operations: Operations, fed: readonly FedInput[], given: ReadonlyM
     }
     const flat = given.get(each.values.name)!;
     const rowSplits = operations.cast(given.get(each.rowSplits.name)!, 'int32');
-    if (each.splitsInput === null) {
+    if (keyInputKind(layerOf(symbolic)) !== null && each.splitsInput === null) {
+      values.set(symbolic.id, { ...flat, rowSplits, shape: [null, each.length] });
+    } else if (each.splitsInput === null) {
       const padded = paddedRows(operations, flat, rowSplits, each.padding, each.length);
       values.set(symbolic.id, { ...padded, shape: symbolic.shape });
     } else {
@@ -75,7 +78,11 @@ function graphOf(
   const { name, inputs } = signature;
   const outputs = byName(signature.outputs);
   const graph = new FunctionBuilder(functionName);
-  const model = new ModelGraph(graph, { customOps, variableOf: (weight) => variables.of(weight) });
+  const model = new ModelGraph(graph, {
+    customOps,
+    variableOf: (weight) => variables.of(weight),
+    keysOf: (table) => variables.keysOf(table),
+  });
   const fed = fedInputs(signature, ragged);
   const specs = isNamed ? byName(specsOf(fed)) : specsOf(fed);
   const given = new Map(specs.map((spec) => [spec.name, graph.argument(spec.dtype, spec.shape, spec.name)]));
@@ -98,12 +105,6 @@ function graphOf(
     fed,
     functions: [...model.functions, made],
   };
-}
-
-function tensorOf({ key, dtype, shape, snapshot, packed }: SavedVariable): BundleTensor {
-  const pieces = (): AsyncIterable<Uint8Array> =>
-    packed === null ? piecesOf(snapshot) : floatPiecesOf(snapshot, packed);
-  return { key, dtype, shape, pieces };
 }
 
 function stateOf({ key, snapshot }: OptimizerTensor): BundleTensor {
@@ -148,7 +149,7 @@ interface ModelParts {
 /** All files; the one that makes a SavedModel of them comes last. */
 async function writeFiles(writer: SavedModelWriter, { variables, state, graph, assets }: ModelParts): Promise<void> {
   const bundle = new BundleWriter();
-  const tensors = [...variables.list.map(tensorOf), ...(state ?? []).map(stateOf)];
+  const tensors = [...variables.list, ...(state ?? []).map(stateOf)];
   await writer.write(`variables/${DATA_FILE}`, bundle.data(tensors, TrackableGraph.encode(graph.checkpoint)));
   await writer.write(`variables/${INDEX_FILE}`, once(bundle.index()));
   await writer.write(ASSETS_FILE, once(assetsFile(assets)));

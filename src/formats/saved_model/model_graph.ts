@@ -4,6 +4,8 @@ import { ValueError, described } from '../../base/errors.js';
 import { FunctionBuilder, type GraphVariable } from './graph/function_builder.js';
 import { Operations } from './graph/operations.js';
 import type { Value } from './graph/value.js';
+import type { OpenTable } from '../../tables/keys/open_table.js';
+import type { KeptKeys } from './frozen_keys.js';
 import { LayerCall, type Emitted, type GraphContext } from './layers/layer_call.js';
 import { maskOf } from './layers/masks.js';
 import { emitterOf } from './layers/registry.js';
@@ -48,6 +50,7 @@ export interface ModelPart {
 export interface ModelGraphOptions {
   readonly customOps: boolean;
   readonly variableOf: (weight: tf.LayerVariable) => GraphVariable;
+  readonly keysOf: (table: OpenTable) => KeptKeys;
 }
 
 export class ModelGraph implements GraphContext {
@@ -56,6 +59,7 @@ export class ModelGraph implements GraphContext {
   readonly functions: FunctionMessage[] = [];
   readonly customOps: boolean;
   readonly variableOf: (weight: tf.LayerVariable) => GraphVariable;
+  readonly keysOf: (table: OpenTable) => KeptKeys;
 
   constructor(
     readonly graph: FunctionBuilder,
@@ -64,6 +68,7 @@ export class ModelGraph implements GraphContext {
     this.operations = new Operations(graph);
     this.customOps = options.customOps;
     this.variableOf = options.variableOf;
+    this.keysOf = options.keysOf;
   }
 
   addFunction(name: string, make: (graph: FunctionBuilder) => readonly Value[]): FunctionMessage {

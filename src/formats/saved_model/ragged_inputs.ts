@@ -1,6 +1,8 @@
 /** Inputs of a model that hold rows of different lengths, and how a signature takes them. */
 import type * as tf from '@tensorflow/tfjs';
 import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
+import { TableLayer } from '../../layers/embedding/table_layer.js';
+import { isOpenTable } from '../../tables/keys/is_open_table.js';
 import { RaggedEmbedding } from '../../layers/embedding/ragged_embedding.js';
 import { TPUEmbeddingLayer } from '../../tpu/layer/tpu_embedding_layer.js';
 import type { RaggedForm } from './export_options.js';
@@ -32,6 +34,10 @@ type Use = 'ids' | 'steps' | 'weights' | 'values' | 'other';
 
 function useOf(layer: tf.layers.Layer, node: LayerNode, place: number): Use {
   const { shape } = node.inputTensors[place]!;
+  if (layer instanceof TableLayer && isOpenTable(layer.table) && shape.length === 2) {
+    if (place > 0) return 'weights';
+    return layer.combiner === null ? 'steps' : 'ids';
+  }
   if (layer instanceof RaggedEmbedding) {
     if (node.inputTensors[0]!.shape.length === 1) return place === 0 ? 'values' : 'other';
     if (shape.length !== 2) return 'other';

@@ -1,6 +1,7 @@
 /** What a SavedModel answers: named inputs and outputs, found in the model. */
 import type * as tf from '@tensorflow/tfjs';
 import { kerasNamesOf } from '../../tfjs/models/keras_names.js';
+import { keyInputKind } from '../../tfjs/models/key_inputs.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { closestName } from '../../base/closest_name.js';
 import { isRecord, readOptions } from '../../base/options.js';
@@ -119,7 +120,9 @@ function inputOf(model: tf.LayersModel, name: string, path: string): tf.Symbolic
 }
 
 function withType(name: string, symbolic: tf.SymbolicTensor): SignatureInput {
-  return { name, symbolic, dtype: dataTypeOf(symbolic.dtype, name), shape: symbolic.shape };
+  // Keys come as they are, whatever stands for them in a model.
+  const keys = keyInputKind(layerOf(symbolic)) as 'int64' | 'string' | null;
+  return { name, symbolic, dtype: keys ?? dataTypeOf(symbolic.dtype, name), shape: symbolic.shape };
 }
 
 function readSignature(model: tf.LayersModel, name: string, args: unknown): Signature {

@@ -1,9 +1,13 @@
 /** The variables of a model as they are saved. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import { keptValues } from '../../tfjs/kept_values.js';
 import { ELEMENT_BYTES, type VariableType } from './wire/data_types.js';
-import { knownTable, numbersShape, type TableForm } from '../../backends/table.js';
+import { knownTable, numbersShape } from '../../backends/table.js';
+import { littleEndianBytes } from '../../io/byte_order.js';
+import { floatPiecesOf, piecesOf } from '../../io/models/tensor_pieces.js';
+import type { OpenTable } from '../../tables/keys/open_table.js';
+import type { KeptKeys } from './frozen_keys.js';
 import type { GraphVariable } from './graph/function_builder.js';
 
 /** A variable whose values go into the bundle. */
@@ -11,10 +15,8 @@ export interface SavedVariable extends GraphVariable {
   /** Under which the bundle holds it. */
   readonly key: string;
   readonly trainable: boolean;
-  /** As it was when the export began: a step meanwhile does not change it. */
-  readonly snapshot: tf.Tensor;
-  /** Of a table whose rows are not float32, which is what is written. */
-  readonly packed: TableForm | null;
+  /** Its bytes, as they were when the export began: a step meanwhile does not change them. */
+  readonly pieces: () => AsyncIterable<Uint8Array>;
 }
 
 function checkType(dtype: tf.DataType, name: string): VariableType {
@@ -35,11 +37,13 @@ export class ModelVariables {
   readonly list: SavedVariable[] = [];
   /** Names of the weights, as the model calls them, and where their values are. */
   readonly weights: { readonly name: string; readonly key: string; readonly trainable?: boolean }[] = [];
+  readonly #taken = new Set<string>();
+  readonly #snapshots: tf.Tensor[] = [];
+  readonly #keys = new Map<OpenTable, KeptKeys>();
   readonly #byWeight = new Map<number, SavedVariable>();
 
   /** All weights of a model, in their order. `dispose` frees the snapshots. */
   constructor(model: tf.LayersModel) {
-    const taken = new Set<string>();
     const trained = new Set(model.trainableWeights.map(({ id }) => id));
     for (const weight of model.weights) {
       if (this.#byWeight.has(weight.id)) continue;
@@ -47,15 +51,16 @@ export class ModelVariables {
       const table = knownTable(value);
       const packed = table === undefined || table.isPlain ? null : { codec: table.codec, dim: table.dim };
       const dtype = packed === null ? checkType(value.dtype, weight.originalName) : 'float32';
+      const snapshot = keptValues(value);
       const saved: SavedVariable = {
-        name: freeName(weight.originalName, taken),
+        name: freeName(weight.originalName, this.#taken),
         dtype,
         shape: [...numbersShape(value)],
         key: `variables/${this.list.length}/.ATTRIBUTES/VARIABLE_VALUE`,
         trainable: weight.trainable,
-        snapshot: keptValues(value),
-        packed,
+        pieces: () => (packed === null ? piecesOf(snapshot) : floatPiecesOf(snapshot, packed)),
       };
+      this.#snapshots.push(snapshot);
       this.list.push(saved);
       // Of models, and of layers that hold others, the weights themselves do not tell.
       const frozen = trained.has(weight.id) ? {} : { trainable: false };
@@ -70,7 +75,36 @@ export class ModelVariables {
     throw new ValueError('model', 'layers whose weights are those of the model', described(weight.originalName));
   }
 
+  /** The keys of an open table that have a row, which become variables of their own. */
+  keysOf(table: OpenTable): KeptKeys {
+    const known = this.#keys.get(table);
+    if (known !== undefined) return known;
+    const { keys, rows } = table.frozenKeys();
+    const kept = {
+      keys: this.#add(`${table.name}/frozen_keys`, 'int64', keys),
+      rows: this.#add(`${table.name}/frozen_rows`, 'int32', rows),
+    };
+    this.#keys.set(table, kept);
+    return kept;
+  }
+
+  #add(name: string, dtype: SavedVariable['dtype'], values: BigInt64Array | Int32Array): SavedVariable {
+    const bytes = littleEndianBytes(new Int32Array(values.buffer, values.byteOffset, values.byteLength / 4));
+    const saved: SavedVariable = {
+      name: freeName(name, this.#taken),
+      dtype,
+      shape: [values.length],
+      key: `variables/${this.list.length}/.ATTRIBUTES/VARIABLE_VALUE`,
+      trainable: false,
+      pieces: async function* () {
+        yield bytes;
+      },
+    };
+    this.list.push(saved);
+    return saved;
+  }
+
   dispose(): void {
-    for (const { snapshot } of this.list) snapshot.dispose();
+    tf.dispose(this.#snapshots);
   }
 }

@@ -21,11 +21,11 @@ import { readAdmit, readEvict, readUnknown, type Admit, type Evict, type Unknown
 import { lookUpKeys } from './look_up_keys.js';
 import { resized } from './other_capacity.js';
 import { rowsFrom } from '../../backends/stores/table_rows.js';
-import { OpenRows } from './open_rows.js';
+import { OpenRows, wordsAt } from './open_rows.js';
 import { checkKind, evictConfig, tableArgs, type OpenTableArgs } from './open_table_args.js';
 import type { KeyWords } from './key_steps.js';
 import { WeightHolder } from './weight_holder.js';
-import { readKeys, type KeyBatch, type KeyKind } from './read_keys.js';
+import { bigintsOf, readKeys, type KeyBatch, type KeyKind } from './read_keys.js';
 
 /** The rules of an open table, its weights, and the row numbers of keys. */
 export class KeyedTable extends EmbeddingTable {
@@ -296,6 +296,31 @@ export class KeyedTable extends EmbeddingTable {
   usedRange(): { end: number; holes: Int32Array } {
     const { index } = this.keyRows.now;
     return { end: index.usedRows, holes: index.holes() };
+  }
+
+  /**
+   * The key that is padding, as 64 bits; null: none is.
+   *
+   * @internal
+   */
+  get paddingWord(): bigint | null {
+    const { padding } = this.keyRows;
+    return padding === null ? null : bigintsOf(padding)[0]!;
+  }
+
+  /**
+   * The keys that have a row, ascending, and those rows: one key without a row where there are none.
+   *
+   * @internal
+   */
+  frozenKeys(): { keys: BigInt64Array; rows: Int32Array } {
+    this.keyRows.freeOld();
+    const { index } = this.keyRows.now;
+    const used = Int32Array.from(index.rows());
+    if (used.length === 0) return { keys: BigInt64Array.of(0n), rows: Int32Array.of(-1) };
+    const keys = bigintsOf(wordsAt(index, used));
+    const order = Int32Array.from(used.keys()).sort((a, b) => (keys[a]! < keys[b]! ? -1 : 1));
+    return { keys: keys.slice().sort(), rows: order.map((place) => used[place]!) };
   }
 
   override getConfig(): tf.serialization.ConfigDict {

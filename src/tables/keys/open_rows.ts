@@ -301,11 +301,18 @@ export class OpenRows {
   /** The keys of rows, as users get them. */
   keysAt(rows: Int32Array): BigInt64Array | string[] {
     if (this.table.keepTexts) return Array.from(rows, (row) => this.texts.get(row)!);
-    const { entries } = this.now.index;
-    const words = new Int32Array(2 * rows.length);
-    rows.forEach((row, i) => words.set(entries.subarray(row * ENTRY_WORDS, row * ENTRY_WORDS + 2), 2 * i));
-    return bigintsOf(words);
+    return bigintsOf(wordsAt(this.now.index, rows));
   }
+}
+
+/** The keys that rows have. */
+export function wordsAt({ entries }: KeyIndex, rows: Int32Array): KeyWords {
+  const words = new Int32Array(2 * rows.length);
+  rows.forEach((row, i) => {
+    words[2 * i] = entries[row * ENTRY_WORDS]!;
+    words[2 * i + 1] = entries[row * ENTRY_WORDS + KEY_HIGH]!;
+  });
+  return words;
 }
 
 /** The row that a key without one shares, by the number of the hash. */

@@ -6,7 +6,7 @@ import { shapeMessage, type Shape, type Value } from './value.js';
 /** A variable of the model, as it is saved. */
 export interface GraphVariable {
   readonly name: string;
-  readonly dtype: VariableType;
+  readonly dtype: VariableType | 'int64';
   readonly shape: readonly number[];
 }
 
@@ -125,12 +125,14 @@ export class FunctionBuilder {
 
   /** Numbers that are part of the graph; small ones are there once. */
   constant(
-    values: readonly number[] | Float32Array | Int32Array,
+    values: readonly (number | bigint)[] | Float32Array | Int32Array,
     dtype: 'float32' | 'int32' | 'bool' | 'int64',
     shape: Shape,
   ): Value {
     const key =
-      values.length > 16 ? null : `${this.#scope}|${dtype}|${shape.join()}|${Array.from(values, tellApart).join()}`;
+      values.length > 16
+        ? null
+        : `${this.#scope}|${dtype}|${shape.join()}|${Array.from<number | bigint, string>(values, tellApart).join()}`;
     const known = key === null ? undefined : this.#constants.get(key);
     if (known !== undefined) return known;
     const tensor = { dtype: DataType[dtype], shape: shapeMessage(shape), content: bytesOf(values, dtype) };
@@ -172,21 +174,21 @@ export class FunctionBuilder {
 }
 
 /** -0 and 0 are two constants. */
-function tellApart(value: number): string {
+function tellApart(value: number | bigint): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
 function bytesOf(
-  values: readonly number[] | Float32Array | Int32Array,
+  values: readonly (number | bigint)[] | Float32Array | Int32Array,
   dtype: 'float32' | 'int32' | 'bool' | 'int64',
 ): Uint8Array {
   if (dtype === 'int64') {
-    return new Uint8Array(BigInt64Array.from(Array.from(values, BigInt)).buffer);
+    return new Uint8Array(BigInt64Array.from(Array.from<number | bigint, bigint>(values, BigInt)).buffer);
   }
-  if (dtype === 'bool') return Uint8Array.from(values);
+  if (dtype === 'bool') return Uint8Array.from(values as readonly number[]);
   const bytes = new Uint8Array(values.length * ELEMENT_BYTES[dtype]);
   const view = new DataView(bytes.buffer);
-  values.forEach((value, i) => {
+  (values as readonly number[]).forEach((value, i) => {
     if (dtype === 'float32') view.setFloat32(4 * i, value, true);
     else view.setInt32(4 * i, value, true);
   });

@@ -10,6 +10,8 @@ export interface Value {
   readonly ref: string;
   readonly dtype: DataTypeName;
   readonly shape: Shape;
+  /** Where it holds keys one after the other that are rows of a matrix: the splits of those. */
+  readonly rowSplits?: Value;
 }
 
 export function shapeMessage(shape: Shape): ShapeMessage {

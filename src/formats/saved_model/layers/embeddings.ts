@@ -3,11 +3,11 @@ import { ConcatOneHotEmbedding } from '../../../layers/embedding/concat_one_hot_
 import { DistributedEmbedding } from '../../../layers/distributed_embedding/layer.js';
 import { Embedding } from '../../../layers/embedding/embedding.js';
 import { RaggedEmbedding } from '../../../layers/embedding/ragged_embedding.js';
-import { ValueError, described } from '../../../base/errors.js';
 import { isOpenTable } from '../../../tables/keys/is_open_table.js';
 import type { Operations } from '../graph/operations.js';
 import type { Value } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
+import { lookUpKeys, maskOfKeys } from '../frozen_keys.js';
 import { lookUpTable } from './lookup.js';
 import { paddedRows } from './ragged.js';
 
@@ -20,17 +20,9 @@ function weightsOrNull(call: LayerCall, value: Value | undefined): Value | null 
   return value === undefined ? null : call.o.cast(value, 'float32');
 }
 
-/** Refuses what a graph would look up as row numbers. */
-function refuseKeys({ name, table }: Embedding | RaggedEmbedding): void {
-  if (!isOpenTable(table)) return;
-  const note = 'Save the model with model.save, or feed the rows of table.lookup to a model that takes them.';
-  const received = described(`layer ${name} on open table ${table.name}`);
-  throw new ValueError('model', 'tables whose ids are row numbers', received, note);
-}
-
 const embedding: Emitter = (call) => {
   const { o, context, inputs } = call;
-  refuseKeys(call.layer as Embedding);
+  if (isOpenTable((call.layer as Embedding).table)) return lookUpKeys(call);
   const { feature, embeddings } = call.layer as Embedding;
   const table = context.variableOf(embeddings!);
   const ids = o.cast(call.input, 'int32');
@@ -40,7 +32,7 @@ const embedding: Emitter = (call) => {
 /** Padded ids, or values and row splits, which are padded first. */
 const ragged: Emitter = (call) => {
   const { o, context, inputs } = call;
-  refuseKeys(call.layer as RaggedEmbedding);
+  if (isOpenTable((call.layer as RaggedEmbedding).table)) return lookUpKeys(call);
   const { feature, embeddings } = call.layer as RaggedEmbedding;
   const table = context.variableOf(embeddings!);
   const ids = o.cast(call.input, 'int32');
@@ -94,7 +86,11 @@ export const EMBEDDING_LAYERS: Readonly<Record<string, Emitter>> = {
 };
 
 /** Where ids count, for layers that come after; null where all do. */
-export function embeddingMask({ layer, o, input, inputs }: LayerCall): Value | null {
+export function embeddingMask(call: LayerCall): Value | null {
+  const { layer, o, input, inputs } = call;
+  if ((layer instanceof Embedding || layer instanceof RaggedEmbedding) && isOpenTable(layer.table)) {
+    return maskOfKeys(call, layer instanceof RaggedEmbedding || layer.maskZero);
+  }
   if (layer instanceof Embedding) {
     if (!layer.maskZero) return null;
     const present = o.compare('Greater', o.cast(input, 'int32'), 0);

@@ -1,6 +1,7 @@
 /** One use of a layer in a model, for what writes its ops. */
 import type * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../../base/errors.js';
+import type { OpenTable } from '../../../tables/keys/open_table.js';
 import type { FunctionBuilder, GraphVariable } from '../graph/function_builder.js';
 import type { Operations } from '../graph/operations.js';
 import type { Shape, Value } from '../graph/value.js';
@@ -13,6 +14,8 @@ export interface GraphContext {
   readonly customOps: boolean;
   /** The variable under which a weight is saved. */
   variableOf(weight: tf.LayerVariable): GraphVariable;
+  /** The keys of an open table that have a row, and where. */
+  keysOf(table: OpenTable): { readonly keys: GraphVariable; readonly rows: GraphVariable };
   /** Keeps a function that ops of this graph call, such as the body of a loop. */
   addFunction(name: string, make: (graph: FunctionBuilder) => readonly Value[]): FunctionMessage;
   /** Writes the ops of a layer that another one holds. */

@@ -12,6 +12,7 @@ export const DataType = {
   bool: 10,
   resource: 20,
   variant: 21,
+  uint64: 23,
 } as const;
 
 export type DataTypeName = keyof typeof DataType;
