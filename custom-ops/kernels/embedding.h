@@ -260,6 +260,9 @@ typedef struct te_filled_part {
 /* target [rows, columns]. A tail is from 1 to 2^32 - 1. */
 void te_fill_part(const te_fill* fill, const te_filled_part* part, float* target);
 
+/* Rows that each begin by a key of their own, of a fill that is not constant: target [count, columns], keys [count, 2]. */
+void te_fill_keyed_rows(const te_fill* fill, const int32_t* keys, int64_t count, int64_t columns, float* target);
+
 /* Two sums over the bits, rows and columns of values [rows, columns]; those of parts add up, mod 2^32, to the table's. */
 void te_checksum(const float* values, const te_filled_part* part, uint32_t* sums);
 

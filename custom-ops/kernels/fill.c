@@ -112,6 +112,36 @@ static void fill_task(void* context, int64_t task, int32_t worker) {
   set_float_mode(mode);
 }
 
+typedef struct keyed_job {
+  const te_fill* fill;
+  const int32_t* keys;
+  int64_t count, columns, rows_at_once;
+  float* target;
+} keyed_job;
+
+static void fill_keyed_task(void* context, int64_t task, int32_t worker) {
+  const keyed_job* k = (const keyed_job*)context;
+  const int64_t first = task * k->rows_at_once, end = te_min(first + k->rows_at_once, k->count);
+  const te_filled_part part = {0, 1, 1, 0, k->columns};
+  const unsigned mode = float_mode();
+  te_fill own = *k->fill;
+  const job j = {&own, &part, 1, NULL};
+  (void)worker;
+  set_float_mode(with_denormals(mode));
+  for (int64_t row = first; row < end; row++) {
+    const uint32_t low = (uint32_t)k->keys[2 * row], high = (uint32_t)k->keys[2 * row + 1];
+    te_random_words(k->fill->key[0], k->fill->key[1], low, high, own.key);
+    fill_row(&j, 0, k->target + row * k->columns);
+  }
+  set_float_mode(mode);
+}
+
+void te_fill_keyed_rows(const te_fill* fill, const int32_t* keys, int64_t count, int64_t columns, float* target) {
+  const int64_t rows = te_max(1, LEAST_TASK / 4 / columns);
+  keyed_job k = {fill, keys, count, columns, rows, target};
+  te_parallel((count + rows - 1) / rows, te_get_threads(), fill_keyed_task, &k);
+}
+
 void te_fill_part(const te_fill* fill, const te_filled_part* part, float* target) {
   if (part->rows < 1 || part->columns < 1) return;
   const int64_t rows = te_max(1, LEAST_TASK / part->columns);

@@ -135,6 +135,16 @@ export interface KeyKernels {
     found: Int32Array,
     before: Int32Array,
   ): number;
+  /** Writes the rows that keys begin with; the first three are `fillInputs` of a fill that is not constant. */
+  fillKeyedRows(
+    kind: number,
+    numbers: Float64Array,
+    quantiles: Float64Array,
+    seed: Int32Array,
+    keys: Int32Array,
+    columns: number,
+    rows: Float32Array, // written
+  ): void;
 }
 
 /** Under this name a handler of files tells how a model is opened whose weights are read as they are asked for. */

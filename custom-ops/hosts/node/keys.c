@@ -2,6 +2,8 @@
 #include "../../kernels/keys/keys.h"
 #include "functions.h"
 
+#include <string.h>
+
 /* groups, entries, shards: three arguments, and the keys. */
 static te_key_index read_index(call* c, array* groups, array* entries) {
   te_key_index index = {NULL, NULL, 0, 0, 0};
@@ -92,4 +94,49 @@ napi_value touch_keys(napi_env env, napi_callback_info info) {
   }
   finish(&c);
   return c.failed ? NULL : new_number(env, (double)noted);
+}
+
+/*
+ * fillKeyedRows(kind, numbers, quantiles, seed, keys, columns, rows): rows [keys, columns] begin as a fill of this kind
+ * says, each by the key that seed and its own key make. `fillInputs` says what the numbers are.
+ */
+napi_value fill_keyed_rows(napi_env env, napi_callback_info info) {
+  call c;
+  te_fill fill;
+  begin(&c, env, info);
+  memset(&fill, 0, sizeof fill);
+  fill.kind = (int32_t)whole(&c, 0, "kind", TE_FILL_UNIFORM, TE_FILLS - 1);
+  const array numbers = typed(&c, 1, "numbers", napi_float64_array);
+  const array quantiles = typed(&c, 2, "quantiles", napi_float64_array);
+  const array seed = typed(&c, 3, "seed", napi_int32_array);
+  const array keys = typed(&c, 4, "keys", napi_int32_array);
+  const int64_t columns = whole(&c, 5, "columns", 1, INT32_MAX);
+  const array rows = typed(&c, 6, "rows", napi_float32_array);
+  const size_t terms = fill.kind == TE_FILL_UNIFORM ? 0 : TE_QUANTILES;
+  if (!c.failed && numbers.length != 3) fail_range(&c, "numbers", "expected 3 numbers, received %zu", numbers.length);
+  if (!c.failed && quantiles.length < terms) {
+    fail_range(&c, "quantiles", "expected %d numbers, received %zu", TE_QUANTILES, quantiles.length);
+  }
+  if (!c.failed && seed.length != 2) fail_range(&c, "seed", "expected 2 words, received %zu", seed.length);
+  if (!c.failed && keys.length % 2 != 0) fail_range(&c, "keys", "expected two words a key, received %zu", keys.length);
+  if (!c.failed && (uint64_t)(keys.length / 2) * (uint64_t)columns != (uint64_t)rows.length) {
+    fail_range(&c, "rows", "expected %zu rows of %lld numbers, received %zu", keys.length / 2, (long long)columns,
+               rows.length);
+  }
+  if (!c.failed) {
+    memcpy(fill.numbers, numbers.data, sizeof fill.numbers);
+    /* Of the tail whole numbers below 2^32 are places in the table, with any word. */
+    if (fill.kind == TE_FILL_TRUNCATED_NORMAL && !(fill.numbers[2] >= 1.0 && fill.numbers[2] <= 4294967295.0)) {
+      fail_range(&c, "numbers", "expected a tail from 1 to 2^32 - 1, received another one");
+    }
+    const array others[] = {numbers, quantiles, seed, keys};
+    for (int i = 0; i < 4; i++) must_differ(&c, rows, others[i], "rows");
+  }
+  if (!c.failed) {
+    memcpy(fill.key, seed.data, sizeof fill.key);
+    fill.quantiles = (const double*)quantiles.data;
+    te_fill_keyed_rows(&fill, (const int32_t*)keys.data, (int64_t)(keys.length / 2), columns, (float*)rows.data);
+  }
+  finish(&c);
+  return NULL;
 }

@@ -105,6 +105,11 @@ function storeIn(memory: HostMemory, told?: TableMemory): RowStore {
         .owned()
         .write(table)
         .set(values, firstRow * widthOf(table.shape)),
+    writeAt(table, rows, values) {
+      const width = widthOf(table.shape);
+      const all = memory.owned().write(table);
+      for (let i = 0; i < rows.length; i++) all.set(values.subarray(i * width, (i + 1) * width), rows[i]! * width);
+    },
     place: (table) => memory.owned(table).own(table, kernelSet()),
     read: ({ dataId, shape }, firstRow, into) => memory.owned().copyInto(dataId, firstRow * widthOf(shape), into),
     view(table) {

@@ -1,6 +1,6 @@
 /** The rows of an open table: which keys have them, what they begin with, and the weight that holds it all. */
 import * as tf from '@tensorflow/tfjs';
-import { rowFiller, type Fill } from '../../backends/fill.js';
+import type { Fill } from '../../backends/fill.js';
 import type { Table } from '../../backends/table.js';
 import type { RowSource } from '../../backends/row_history.js';
 import { grow, readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
@@ -11,8 +11,9 @@ import { afterWrites, beforeReads } from '../../tfjs/layer_weights.js';
 import { ENTRY_WORDS, KEY_HIGH, KeyHash, KeyIndex } from './key_index.js';
 import type { Admit, Evict, Unknown } from './key_rules.js';
 import { readState, stateRows, STATE_WORDS, writtenState } from './key_state.js';
-import { keySearch, KeySteps, startKey, type Admissions, type KeyWords } from './key_steps.js';
+import { keySearch, KeySteps, type Admissions, type KeyWords } from './key_steps.js';
 import { bigintsOf, type KeyBatch } from './read_keys.js';
+import { writeStartRows } from './start_rows.js';
 
 /** A row number of no row, which gives zeros that count; of padding, and of a key that is dropped, which count nowhere. */
 export const NO_ROW = INT32_MAX;
@@ -248,22 +249,28 @@ export class OpenRows {
   #write(rows: Int32Array, { index: { entries } }: KeySteps): void {
     const variable = this.table.built();
     const { outputDim } = this.table;
+    const keys = new Int32Array(2 * rows.length);
+    for (let i = 0; i < rows.length; i++) {
+      keys[2 * i] = entries[rows[i]! * ENTRY_WORDS]!;
+      keys[2 * i + 1] = entries[rows[i]! * ENTRY_WORDS + KEY_HIGH]!;
+    }
     const values = new Float32Array(rows.length * outputDim);
-    const fill = rowFiller(this.fill, outputDim);
-    const hashes = this.hashes;
-    const shared =
-      hashes === 0 ? null : readRows(variable, this.table.capacity, this.table.inputDim - this.table.capacity);
-    rows.forEach((row, i) => {
-      const [low, high] = [entries[row * ENTRY_WORDS]!, entries[row * ENTRY_WORDS + KEY_HIGH]!];
-      const start = values.subarray(i * outputDim, (i + 1) * outputDim);
-      if (shared === null) return fill(startKey(this.seed, low, high), start);
-      for (let hash = 0; hash < hashes; hash++) {
-        const from = sharedRow(low, high, hash, this.table.inputDim - this.table.capacity) * outputDim;
-        for (let column = 0; column < outputDim; column++) start[column]! += shared[from + column]!;
-      }
-    });
+    if (this.hashes === 0) writeStartRows(this.fill, this.seed, keys, values);
+    else this.#addShared(keys, values, variable);
     writeRowsAt(variable, rows, values);
     this.table.table!.restartSlots(rows);
+  }
+
+  /** Adds the rows that keys shared so far. */
+  #addShared(keys: KeyWords, values: Float32Array, variable: tf.Variable): void {
+    const { capacity, inputDim, outputDim } = this.table;
+    const shared = readRows(variable, capacity, inputDim - capacity);
+    for (let i = 0; i < keys.length / 2; i++) {
+      for (let hash = 0; hash < this.hashes; hash++) {
+        const from = sharedRow(keys[2 * i]!, keys[2 * i + 1]!, hash, inputDim - capacity) * outputDim;
+        for (let column = 0; column < outputDim; column++) values[i * outputDim + column]! += shared[from + column]!;
+      }
+    }
   }
 
   /** The squared norms of rows of one shard. */

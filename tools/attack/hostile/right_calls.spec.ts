@@ -25,7 +25,8 @@ describe('the right calls of the attack on the addon', () => {
     expect([...Object.keys(right), ...Object.keys(LEFT_OUT)].sort()).toEqual(Object.keys(addon).sort());
   });
 
-  const kernels = /^(embeddingBag|sparseApply|matMul|partitionCsr|extendCrc32c|exchangeFolders|findKeys|touchKeys)/;
+  const kernels =
+    /^(embeddingBag|sparseApply|matMul|partitionCsr|extendCrc32c|exchangeFolders|findKeys|touchKeys|fillKeyedRows)/;
   for (const name of Object.keys(right).filter((each) => kernels.test(each) && !WITHOUT_TENSORFLOW.includes(each))) {
     it(`of ${name} are taken, most of them`, () => {
       let taken = 0;

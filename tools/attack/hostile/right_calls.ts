@@ -1,6 +1,7 @@
 /** Right calls of every function of the addon, small. A spec compares their names with what the addon exports. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { fillInputs, type Fill } from '../../../src/backends/fill.js';
 import { CODECS } from '../../../src/codecs/codecs.js';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import { KeyIndex } from '../../../src/tables/keys/key_index.js';
@@ -8,6 +9,13 @@ import { UPDATE_NAMES, slotArguments, slotShapes } from '../../../src/rules/rule
 import type { Random } from '../../../test/helpers/random.js';
 import type { HostileArrays } from './arrays.js';
 import type { Spoiler } from './spoiled_calls.js';
+
+/** Fills by what the core calls them, less one. */
+const FILLS: readonly Fill[] = [
+  { kind: 'uniform', min: -1, max: 1, seed: 1 },
+  { kind: 'normal', mean: 0, deviation: 1, seed: 1 },
+  { kind: 'truncatedNormal', mean: 0, deviation: 1, seed: 1 },
+];
 
 /** Functions that attacks leave out, and why. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
@@ -298,6 +306,12 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
       const [index, keys] = keyIndex();
       const [found, before] = [new Int32Array(keys.length / 2), new Int32Array((keys.length / 2) * 3)];
       return [...index, keys, random.whole(0, 3), random.whole(-2, 3), found, before];
+    },
+    fillKeyedRows: () => {
+      const [kind, count, columns] = [random.whole(1, 4), random.whole(0, 5), random.whole(1, 40)];
+      const { numbers, quantiles } = fillInputs(FILLS[kind - 1]!);
+      const words = (length: number): Int32Array => Int32Array.from({ length }, () => random.whole(-5, 5));
+      return [kind, numbers, quantiles, words(2), words(2 * count), columns, new Float32Array(count * columns)];
     },
     extendCrc32c: () => {
       const bytes = arrays.bytes(Array.from({ length: random.whole(0, 300) }, () => random.whole(0, 256)));
