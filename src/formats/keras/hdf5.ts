@@ -106,6 +106,8 @@ export class Hdf5File {
 
   /** By path: the library reads all links of a group each time that it comes by. */
   readonly #entities = new Map<string, Entity | null>();
+  /** Texts of attributes, which the library reads anew for each group; many groups lie in one heap. */
+  readonly #heaps: object = {};
 
   #get(path: string): Entity | null {
     const [name, ...outer] = path
@@ -121,6 +123,7 @@ export class Hdf5File {
     if (known !== undefined) return known;
     const parent = folders.length === 0 ? this.file : this.#within(folders.slice(0, -1), folders.at(-1)!);
     const found = parent instanceof this.library.Group ? (parent.get(name) ?? null) : null;
+    if (found !== null) (found as unknown as Placed)._dataobjects._global_heaps = this.#heaps;
     this.#entities.set(path, found);
     return found;
   }
@@ -226,6 +229,8 @@ function typeOf({ dtype }: jsfive.Dataset, place: string): ArrayType {
 interface Placed {
   readonly _dataobjects: {
     readonly fh: ArrayBuffer;
+    /** By address, those that were read. */
+    _global_heaps: object;
     /** Where the entity begins in the file. */
     readonly offset: number;
     find_msg_type(type: number): readonly { get(field: string): number }[];

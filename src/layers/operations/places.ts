@@ -222,6 +222,9 @@ const split: Rule = {
   },
 };
 
+/** More tensors than any model takes a tensor apart into; without a limit a number alone could take all memory. */
+const MOST_PARTS = 65_536;
+
 const unstack: Rule = {
   operands: ['x'],
   settings: { num: null, axis: 0 },
@@ -229,6 +232,7 @@ const unstack: Rule = {
     const { shape, dtype } = asSpec(x!);
     const at = axisOf(axis, shape.length);
     const count = wholeNumber(shape[at] ?? num, 'num');
+    if (count > MOST_PARTS) throw new ValueError('num', `at most ${MOST_PARTS} tensors`, count);
     return Array.from({ length: count }, () => ({ shape: shape.filter((_, i) => i !== at), dtype }));
   },
   run: ([x], { axis }) => {

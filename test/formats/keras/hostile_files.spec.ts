@@ -227,6 +227,40 @@ describe('hostile model files', () => {
     await expectRefusal(dense, /units/);
   });
 
+  it('of thousands of groups are errors in a moment', async () => {
+    const { FS } = await ready;
+    const many = await withHdf5(model, (weights) => {
+      for (let i = 0; i < 3000; i++) {
+        weights.create_group(`layers/g${i}`);
+        weights.create_dataset({ name: `layers/g${i}/0`, data: [1], shape: [1], dtype: '<f4' });
+      }
+    });
+    FS.writeFile('/many.h5', file('k2_nvidia.h5'));
+    const old = new H5File('/many.h5', 'a');
+    const root = old.get('model_weights') as Group;
+    for (let i = 0; i < 3000; i++) root.create_group(`g${i}`).create_attribute('weight_names', ['a/b']);
+    root.delete_attribute('layer_names');
+    root.create_attribute(
+      'layer_names',
+      Array.from({ length: 3000 }, (_, i) => `g${i}`),
+    );
+    old.close();
+    const listed = FS.readFile('/many.h5') as unknown as Uint8Array;
+    FS.unlink('/many.h5');
+    for (const bytes of [many, listed]) {
+      const start = process.cpuUsage();
+      await expectRefusal(bytes, /others|weights in the file/);
+      expect(process.cpuUsage(start).user / 1e6).toBeLessThan(2);
+    }
+  });
+
+  it('that take a tensor apart into more than there can be are errors', () => {
+    tf.tidy(() => {
+      const layer = emb.layers.operation({ operation: 'Unstack', settings: { num: 1e9, axis: 1 } });
+      expect(() => layer.apply(tf.input({ shape: [null] }))).toThrowError(/num/);
+    });
+  });
+
   it('that are no models are errors', async () => {
     for (const config of [
       null,
