@@ -21,6 +21,22 @@ const FUNCTIONS: Readonly<Record<string, Function>> = {
   soft_shrink: (x) => x.sub(withoutTape(() => tf.sign(x).mul(0.5))).mul(beyondHalf(x)),
   tanh_shrink: (x) => x.sub(tf.tanh(x)),
   squareplus: (x) => x.add(tf.sqrt(x.square().add(4))).div(2),
+  sparse_sigmoid: (x) => tf.clipByValue(x, -1, 1).add(1).div(2),
+  sparsemax: (x) => {
+    const size = x.shape.at(-1)!;
+    // How often Keras adds each number, which has no gradient: it sums sums of the largest ones up, where the last would do.
+    const [times, count] = withoutTape(() => {
+      const { values, indices } = tf.topk(x, size);
+      const counts = tf.range(1, size + 1);
+      // tfjs takes axes from the last for others (4.22).
+      const isIn = tf.greater(values.mul(counts), values.cumsum(x.rank - 1).sub(1));
+      const number = isIn.toFloat().sum(-1, true);
+      // The place of each number among the sorted ones.
+      const places = tf.topk(tf.neg(indices.toFloat()), size).indices;
+      return [tf.relu(number.sub(places)), number] as const;
+    });
+    return tf.relu(x.sub(x.mul(times).sum(-1, true).sub(1).div(count)));
+  },
   sparse_plus: (x) => {
     const within = tf.clipByValue(x, -1, 1).add(1).square().div(4);
     return within.add(tf.relu(x.sub(1)));

@@ -70,8 +70,9 @@ export function mendBatchNormalization(layer: tf.layers.Layer, version: 2 | 3): 
     // The kernel of tfjs keeps a scale for its gradient that may not be there.
     const isStock = x.rank <= 4 && isLast && (own.gamma || !isTapeOn());
     if (isStock && !isTraining) return stock(inputs, { ...kwargs, training: false });
-    // Keras 2 normalizes images by a kernel that takes no masks, and moves to the variance of a sample.
-    const isFused = version === 2 && x.rank === 4;
+    // Keras 2 normalizes images and volumes by a kernel that takes no masks, and moves to the variance of a sample.
+    const isVolume = x.rank === 5 && [1, 4].includes(axisOf(own, 5));
+    const isFused = version === 2 && (x.rank === 4 || isVolume);
     const isWhole = mask === null || isFused;
     if (x.rank <= 4 && isLast && isWhole && !isFused && own.gamma && own.beta) return stock(inputs, kwargs);
     return tf.tidy(() => {

@@ -8,6 +8,7 @@ import { mendConstraints } from './constraints.js';
 import { mendTimeDistributed } from './time_distributed.js';
 import { mendLayerNormalization } from './layer_normalization.js';
 import { mendAveragePooling, mendGlobalMaxPooling } from './pooling.js';
+import { mendThresholdedReLU } from './thresholded_relu.js';
 import { layersWithin, leavesOf, mendOutputPenalty, mendPenalties, mendRegularizers } from './penalties.js';
 import { mendOutputs } from './uneven_outputs.js';
 
@@ -44,6 +45,7 @@ const MENDS: Readonly<Record<string, (layer: tf.layers.Layer, version: KerasVers
   GlobalMaxPooling1D: mendGlobalMaxPooling,
   GlobalMaxPooling2D: mendGlobalMaxPooling,
   LayerNormalization: mendLayerNormalization,
+  ThresholdedReLU: mendThresholdedReLU,
   TimeDistributed: (layer, version) => version === 2 && mendTimeDistributed(layer),
 };
 

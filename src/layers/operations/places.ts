@@ -222,6 +222,29 @@ const split: Rule = {
   },
 };
 
+/** Shifts with the axis of each; one shift is for all axes. */
+function pairedShifts(shift: unknown, axis: unknown, rank: number): [shift: number, axis: number][] {
+  const shifts = [shift].flat() as unknown[];
+  const stray = shifts.find((each) => !Number.isSafeInteger(each));
+  if (stray !== undefined || shifts.length === 0) throw new ValueError('shift', 'whole numbers', shift);
+  if (axis === null) {
+    if (shifts.length > 1) throw new ValueError('shift', 'one number where no axis is told', shift);
+    return [];
+  }
+  const all = ([axis].flat() as unknown[]).map((each) => axisOf(each, rank));
+  if (shifts.length > 1 && shifts.length !== all.length) throw new ValueError('shift', `${all.length} numbers`, shift);
+  return all.map((each, i) => [shifts[shifts.length > 1 ? i : 0] as number, each]);
+}
+
+/** What leaves an axis at its end comes back at its begin. */
+function rolled(x: tf.Tensor, [shift, axis]: [shift: number, axis: number]): tf.Tensor {
+  const size = x.shape[axis]!;
+  const first = size === 0 ? 0 : (((size - shift) % size) + size) % size;
+  if (first === 0) return x.clone();
+  const [head, tail] = splitInto(x, [first, size - first], axis);
+  return tf.concat([tail!, head!], axis);
+}
+
 /** More tensors than any model takes a tensor apart into; without a limit a number alone could take all memory. */
 const MOST_PARTS = 65_536;
 
@@ -381,6 +404,18 @@ export const PLACES: Readonly<Record<string, Rule>> = {
       return shape.map((size, i) => (size === null ? null : size + pairs[i]![0] + pairs[i]![1]));
     },
     (x, { padWidth: width }) => tf.pad(x, padded(x.rank, width)),
+  ),
+  Roll: moving(
+    { shift: 0, axis: null },
+    (shape, { shift, axis }) => {
+      pairedShifts(shift, axis, shape.length);
+      return shape;
+    },
+    (x, { shift, axis }) => {
+      // Without an axis it moves as one long row.
+      if (axis === null) return rolled(x.flatten(), [shift as number, 0]).reshape(x.shape);
+      return pairedShifts(shift, axis, x.rank).reduce(rolled, x);
+    },
   ),
   Split: split,
   Unstack: unstack,
