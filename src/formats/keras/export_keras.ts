@@ -21,7 +21,9 @@ export interface ExportKerasOptions {
  * `FeatureCross` their namesakes of Keras RS. A model without them needs Keras alone. Optimizer and loss are not written.
  * `file`: a path, or a WritableStream where there are no files. A file is there whole or not at all. All weights must fit
  * into memory twice.
- * Tables of `emb.quantize` are written as the float32 numbers that they are read as.
+ * Tables of `emb.quantize` are written as the float32 numbers that they are read as. Layers over open tables become a
+ * `StringLookup` or `IntegerLookup` of the keys that have a row, before an embedding of those rows: Python feeds the keys.
+ * Strings need `keepTexts`, ragged rows a `paddingKey`; rows that unknown keys share are refused.
  * Source: keras.Model.save (Keras 3.15).
  *
  * @param model - A model of layers of tfjs and of this package.

@@ -5,13 +5,15 @@ import { floatPiecesOf, piecesOf } from '../../../io/models/tensor_pieces.js';
 import type { Write } from '../../../io/whole_file.js';
 import { loadZip } from '../../../io/zip_archive.js';
 import { hdf5Bytes, type Hdf5Array } from './hdf5_bytes.js';
+import { withWholeNumbers } from './keyed_json.js';
 import type { ExportedModel, WeightPlace } from './model_json.js';
 
 /** The version of Keras that writes such files. */
 const KERAS_VERSION = '3.15.1';
 
 /** A weight in the file; of packed rows the numbers that they stand for. */
-function arrayOf({ path, weight }: WeightPlace): Hdf5Array {
+function arrayOf({ path, weight, array }: WeightPlace): Hdf5Array {
+  if (array !== undefined) return { path, ...array };
   const table = tableOf(weight.read());
   const { tensor, isPlain } = table;
   const dtype = isPlain && weight.dtype === 'int32' ? 'int32' : 'float32';
@@ -38,7 +40,8 @@ export async function writeKerasFile({ json, weights }: ExportedModel, write: Wr
   const writable = new WritableStream<Uint8Array>({ write });
   // Stored, as Keras does: weights hardly get smaller.
   const archive = new zip.ZipWriter(writable, { level: 0, useWebWorkers: false });
-  const text = (value: unknown): InstanceType<typeof zip.TextReader> => new zip.TextReader(JSON.stringify(value));
+  const text = (value: unknown): InstanceType<typeof zip.TextReader> =>
+    new zip.TextReader(withWholeNumbers(JSON.stringify(value)));
   const saved = new Date().toISOString().slice(0, 19).replace('T', '@');
   await archive.add('metadata.json', text({ keras_version: KERAS_VERSION, date_saved: saved }));
   await archive.add('config.json', text(json));

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { toCamelCase } from '../../../base/camel_case.js';
 import { described } from '../../../base/errors.js';
+import { keyInputKind } from '../../../tfjs/models/key_inputs.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
 import { layerOf, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
@@ -35,7 +36,9 @@ export function keras(className: string, config: Json): LayerEntry {
 }
 
 export function inputEntry(tensor: tf.SymbolicTensor, name: string): LayerEntry {
-  const entry = keras('InputLayer', { batch_shape: tensor.shape, dtype: tensor.dtype, sparse: false, name });
+  const keys = keyInputKind(tensor.sourceLayer);
+  const entry = keras('InputLayer', { batch_shape: tensor.shape, dtype: keys ?? tensor.dtype, sparse: false, name });
+  if (keys !== null) return entry;
   const isRagged = (tensor.sourceLayer as { ragged?: boolean }).ragged === true;
   return isRagged ? { ...entry, tfjs_embeddings: { ragged: true } } : entry;
 }

@@ -19,6 +19,8 @@ import {
   stockEntry,
   type LayerEntry,
 } from './layer_json.js';
+import type { Hdf5Array } from './hdf5_bytes.js';
+import { frozenLayer, isKeyed, type FrozenLayer } from './keyed_json.js';
 import { checkAxis } from './axes.js';
 import { kerasOrder } from './keras_order.js';
 import { ENDS_HERE, LOOPS, MERGED, STEPWISE } from '../import/masks.js';
@@ -41,6 +43,8 @@ type Node = tf.layers.Layer['inboundNodes'][number];
 export interface WeightPlace {
   readonly path: string;
   readonly weight: tf.LayerVariable;
+  /** What is written in its place. */
+  readonly array?: Omit<Hdf5Array, 'path'>;
 }
 
 /** A model on its way into a file. */
@@ -59,7 +63,10 @@ function leavesOut(layer: tf.layers.Layer): layer is RaggedEmbedding | Embedding
 }
 
 function isFunctional(model: tf.LayersModel): boolean {
-  return !(model instanceof tf.Sequential) || model.layers.some((layer) => leavesOut(layer) || isNoLayer(layer));
+  return (
+    !(model instanceof tf.Sequential) ||
+    model.layers.some((layer) => leavesOut(layer) || isKeyed(layer) || isNoLayer(layer))
+  );
 }
 
 /** Whether Keras has an operation for it, or nothing: a Sequential there holds neither. */
@@ -95,6 +102,7 @@ class GraphWriter {
   readonly layers: Json[] = [];
   readonly #names: Set<string>;
   readonly #distributed = new Map<tf.layers.Layer, DistributedEntry>();
+  readonly #frozen = new Map<tf.layers.Layer, FrozenLayer>();
   /** By the names of layers, where their weights lie below them. */
   readonly #weights = new Map<string, readonly WeightPlace[]>();
 
@@ -145,6 +153,36 @@ class GraphWriter {
     for (let i = 1; this.#names.has(name); i++) name = `${wanted}_${i}`;
     this.#names.add(name);
     return name;
+  }
+
+  /** Ids of keys, and weights of 0 where a key counts nowhere. */
+  #looked(layer: tf.layers.Layer, frozen: FrozenLayer, [keys, weights]: Json[], node: Node): Json[] {
+    const { shape } = node.inputTensors[0]!;
+    const tensor = (name: string, dtype: string): Json =>
+      this.#tensor({ shape, dtype } as tf.SymbolicTensor, [name, 0, 0]);
+    const lookup = frozen.lookup(this.#newName(`${layer.name}_lookup`));
+    const name = lookup.config['name'] as string;
+    this.layers.push({ ...lookup, name, inbound_nodes: [{ args: [keys], kwargs: {} }] });
+    this.#weights.set(name, []);
+    const ids = tensor(name, 'int64');
+    if (frozen.firstCounted === 0 || frozen.entry.class_name === 'Embedding') {
+      return weights === undefined ? [ids] : [ids, weights];
+    }
+    const add = (
+      suffix: string,
+      module: string,
+      op: string,
+      dtype: string,
+      args: unknown[],
+      config: Json = {},
+    ): Json => {
+      const own = this.#newName(`${layer.name}_${suffix}`);
+      this.layers.push(operation(module, op, own, config, args));
+      return tensor(own, dtype);
+    };
+    const isPresent = add('present', 'numpy', 'GreaterEqual', 'bool', [ids, frozen.firstCounted]);
+    const ones = add('ones', 'core', 'Cast', 'float32', [isPresent], { dtype: 'float32' });
+    return [ids, weights === undefined ? ones : add('weights', 'numpy', 'Multiply', 'float32', [ones, weights])];
   }
 
   /** Ids and weights of 0 where an id is absent; the ids themselves must be rows of the table. */
@@ -224,6 +262,8 @@ class GraphWriter {
       }
       return [ids, mapNumbered(distributed.nested, (feature) => inputs[count + feature])];
     }
+    const frozen = this.#frozen.get(layer);
+    if (frozen !== undefined) return this.#looked(layer, frozen, inputs, node);
     if (leavesOut(layer)) return this.#present(layer, inputs, node);
     if (layer instanceof Embedding || layer instanceof FeatureCross) return inputs;
     const merges = STOCK_LAYERS.get(layer.getClassName())?.merges === true;
@@ -269,6 +309,12 @@ class GraphWriter {
   }
 
   #entry(layer: tf.layers.Layer): ExportedModel {
+    if (isKeyed(layer)) {
+      const made = frozenLayer(layer, this.model);
+      this.#frozen.set(layer, made);
+      const [path] = weightPaths(made.entry.class_name, null, 1);
+      return { json: made.entry, weights: [{ path: path!, weight: layer.weights[0]!, array: made.rows }] };
+    }
     if (!(layer instanceof DistributedEmbedding)) return exportLayer(layer, this.told);
     const [node] = this.#nodes(layer);
     const made = distributedEntry(
@@ -322,7 +368,7 @@ class GraphWriter {
 }
 
 function below(folder: string, weights: readonly WeightPlace[]): WeightPlace[] {
-  return weights.map(({ path, weight }) => ({ path: `${folder}/${path}`, weight }));
+  return weights.map(({ path, ...rest }) => ({ path: `${folder}/${path}`, ...rest }));
 }
 
 /** Keras 3 takes no slashes, which part the names of its weights. */

@@ -24,12 +24,18 @@ function checkRule(layer: tf.layers.Layer, rule: Json, at = ''): void {
     throw layerError(named, `${at}outOfRange`, "'error': Keras has no rows of zeros", outOfRange);
 }
 
-/** `Embedding` of Keras without a combiner, `EmbedReduce` of Keras RS with one. */
-export function tableEntry(layer: AnyTableLayer): LayerEntry {
-  const config = layer.getConfig() as Json;
+/**
+ * `Embedding` of Keras without a combiner, `EmbedReduce` of Keras RS with one. `frozen`: how many rows are written of an
+ * open table, and what the table says of itself.
+ */
+export function tableEntry(
+  layer: AnyTableLayer,
+  frozen: { readonly inputDim: number; readonly config: Json } | null = null,
+): LayerEntry {
+  const config = { ...(layer.getConfig() as Json), ...frozen?.config };
   const named = namedLayer(layer);
   checkRule(layer, config);
-  if (isRecord(config['table'])) {
+  if (frozen === null && isRecord(config['table'])) {
     const received = described(`the table ${String(config['table']['name'])}, which other layers may share`);
     throw layerError(named, 'table', 'a table of its own: a layer of Keras owns its table', received);
   }
@@ -38,7 +44,7 @@ export function tableEntry(layer: AnyTableLayer): LayerEntry {
     name: layer.name,
     trainable: layer.trainable,
     dtype: 'float32',
-    input_dim: layer.inputDim,
+    input_dim: frozen?.inputDim ?? layer.inputDim,
     output_dim: layer.outputDim,
     embeddings_initializer: initializerJson(config['embeddingsInitializer'], named, 'embeddingsInitializer'),
     embeddings_regularizer: regularizerJson(config['embeddingsRegularizer'], named, 'embeddingsRegularizer'),
