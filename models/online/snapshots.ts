@@ -45,7 +45,7 @@ function readNewest(folder: string): Newest | null {
 /** Writes snapshots of a model that learns. */
 export class SnapshotWriter {
   readonly #tables: Record<string, emb.OpenTable>;
-  #marks: Record<string, unknown> = {};
+  #marks: Record<string, emb.OpenTableMark> = {};
   #newest: Newest;
   /** Deltas of the base before, which followers may still be at. */
   #former: readonly number[] = [];
@@ -58,21 +58,18 @@ export class SnapshotWriter {
   ) {
     mkdirSync(folderOf(folder), { recursive: true });
     this.#tables = emb.openTables(towers);
-    this.#mark();
-    this.#newest = { base: position.batch, deltas: [], position, at: Date.now() };
+    for (const name of TABLES) this.#marks[name] = this.#tables[name]!.mark();
     // Deltas of another life of this process begin at a checkpoint that may not lead here.
     for (const name of readdirSync(folderOf(folder))) rmSync(join(folderOf(folder), name));
-    this.#announce();
+    this.#newest = { base: position.batch, deltas: [], position, at: Date.now() };
+    this.#announce(this.#newest);
   }
 
-  #mark(): void {
-    for (const name of TABLES) this.#marks[name] = this.#tables[name]!.mark();
-  }
-
-  #announce(): void {
+  #announce(newest: Newest): void {
     const path = join(folderOf(this.folder), 'newest.json');
-    writeFileSync(`${path}.partial`, JSON.stringify(this.#newest));
+    writeFileSync(`${path}.partial`, JSON.stringify(newest));
     renameSync(`${path}.partial`, path);
+    this.#newest = newest;
   }
 
   /** Where the newest snapshot is. */
@@ -83,15 +80,16 @@ export class SnapshotWriter {
   /** Writes what changed since the snapshot before. */
   async write(position: Position): Promise<void> {
     if (position.batch === this.position.batch) return;
+    // Kept once all is written: what fails half-way is part of the next difference.
+    const marks: Record<string, emb.OpenTableMark> = {};
     for (const name of TABLES) {
-      await this.#tables[name]!.writeDelta(deltaPath(this.folder, position.batch, name), {
-        since: this.#marks[name] as never,
-      });
+      const file = deltaPath(this.folder, position.batch, name);
+      marks[name] = (await this.#tables[name]!.writeDelta(file, { since: this.#marks[name]! })).mark;
     }
-    this.#mark();
     await emb.weights.writeSafetensors(deltaPath(this.folder, position.batch, 'dense'), smallWeights(this.towers));
-    this.#newest = { ...this.#newest, deltas: [...this.#newest.deltas, position.batch], position, at: Date.now() };
-    this.#announce();
+    const deltas = [...this.#newest.deltas, position.batch];
+    this.#announce({ base: this.#newest.base, deltas, position, at: Date.now() });
+    this.#marks = marks;
   }
 
   /** From now on snapshots begin at a checkpoint of this position, which is that of the newest snapshot. */
@@ -100,8 +98,7 @@ export class SnapshotWriter {
       for (const name of [...TABLES, 'dense']) rmSync(deltaPath(this.folder, batch, name), { force: true });
     }
     this.#former = this.#newest.deltas;
-    this.#newest = { base: position.batch, deltas: [], position, at: Date.now() };
-    this.#announce();
+    this.#announce({ base: position.batch, deltas: [], position, at: Date.now() });
   }
 }
 
