@@ -1,5 +1,6 @@
 /** How models of ours train, evaluate and predict: by steps that a subscriber may run, and the loop of `fit_loop`. */
 import * as tf from '@tensorflow/tfjs';
+import { RuntimeError, described } from '../../base/errors.js';
 import { isStandIn, takeRows } from '../stand_ins.js';
 import { MODELS, addOnce, override } from '../models/own_models.js';
 import { addFedRows, checkFed, whileFeeding } from '../uncast_inputs.js';
@@ -12,8 +13,19 @@ import { guarded, runnerInUse, stepRunner, trainStep } from './step_runner.js';
 
 type Tensors = readonly tf.Tensor[];
 
+/** tfjs would call what is no function: files have the losses that it knows by name, and no others. */
+function checkLosses(model: tf.LayersModel): void {
+  const { lossFunctions = [] } = model as unknown as { lossFunctions?: readonly unknown[] };
+  const without = lossFunctions.findIndex((loss) => typeof loss !== 'function');
+  if (without < 0) return;
+  const note =
+    'Files keep losses by name alone: compile({ optimizer: model.optimizer, loss }) goes on where they lack one.';
+  throw new RuntimeError('loss', `a loss of output ${model.outputNames[without]}`, described('none'), note);
+}
+
 function makesTrainStep(make: () => EagerStep) {
   return function (this: tf.LayersModel): EagerStep {
+    checkLosses(this);
     const eager = trainStep(this, make.call(this));
     return (data) =>
       guarded(() => {
@@ -26,6 +38,7 @@ function makesTrainStep(make: () => EagerStep) {
 
 function makesTestStep(make: () => void) {
   return function (this: tf.LayersModel): void {
+    checkLosses(this);
     make.call(this);
     const holder = this as unknown as { testFunction: EagerStep };
     const plain = holder.testFunction;
