@@ -4,6 +4,7 @@ import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { checkCount, readOptions } from '../base/options.js';
 import type { SavedModelWriter } from '../base/platform.js';
 import { knownTable, type Table } from '../backends/table.js';
+import { openTables } from '../tables/keys/open_tables.js';
 import { EventFile } from './event_file.js';
 import type { SummaryValue } from './event_messages.js';
 import { histogramOf } from './histogram.js';
@@ -56,9 +57,25 @@ function tablesOf(model: tf.LayersModel): Map<string, Table> {
   const found = new Map<string, Table>();
   for (const weight of model.weights) {
     const table = knownTable(weight.read());
-    if (table?.settings) found.set(table.settings.name.replace(/\/embeddings$/, ''), table);
+    if (table?.settings) found.set(nameOf(table), table);
   }
   return found;
+}
+
+/** The name under which a table of a layer is shown. */
+function nameOf({ settings }: Table): string {
+  return settings!.name.replace(/\/embeddings$/, '');
+}
+
+/** How full the open tables of a model are, and what came and went. */
+function keyScalars(model: tf.LayersModel): SummaryValue[] {
+  return Object.values(openTables(model)).flatMap((open) => {
+    const name = nameOf(open.table!);
+    const { size, load, admitted, evicted, unknownShare, probeMean, probeMax } = open.stats();
+    const told = { size, load, admitted, evicted, unknown_share: unknownShare };
+    const numbers = { ...told, probe_mean: probeMean, probe_max: probeMax };
+    return Object.entries(numbers).map(([tag, simpleValue]) => ({ tag: `${name}/${tag}`, simpleValue }));
+  });
 }
 
 /** Numbers of how training goes; `batch` and `size` are none. */
@@ -143,6 +160,7 @@ export class TensorBoard extends tf.Callback {
     const { train, validation } = await scalars(logs, 'epoch_');
     const { learningRate } = this.model.optimizer as unknown as { learningRate?: unknown };
     if (typeof learningRate === 'number') train.push({ tag: 'epoch_learning_rate', simpleValue: learningRate });
+    train.push(...keyScalars(this.model));
     if (this.#histogramFreq > 0 && (step + 1) % this.#histogramFreq === 0) train.push(...(await this.#histograms()));
     await this.#train.add(step, train);
     await this.#validation.add(step, validation);
@@ -201,7 +219,8 @@ export class TensorBoard extends tf.Callback {
  * Returns a callback for `fit` and `fitDataset` that writes event files of TensorBoard below `logdir`: losses, metrics
  * and the learning rate as scalars (`epoch_loss`, of validation in the run `validation`), and for each table of this
  * package a histogram of the norms of its rows (`<table>/row_norms`), the share of rows that changed since the record
- * before (`touched_share`) and a histogram of their numbers (`touched_rows`). When training ends it writes
+ * before (`touched_share`) and a histogram of their numbers (`touched_rows`); of an open table also what its `stats` tell
+ * (`size`, `load`, `admitted`, `evicted`, `unknown_share`, `probe_mean`, `probe_max`). When training ends it writes
  * `projector_config.pbtxt` with rows and labels for the projector. Works on every backend and in pages.
  *
  * Of a table with more than `sampledRows` rows (10,000) as many are read, evenly spread and each time the same, so that

@@ -90,6 +90,47 @@ describeForBackends('logs for TensorBoard', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it(
+    'tell how full open tables are, and what came and went',
+    async () => {
+      const python = pythonWithTensorBoard();
+      if (typeof python === 'string') return skipOrFail(python);
+      const table = emb.openTable({ name: 'users', outputDim: 2, capacity: 4, seed: 1, admit: { after: 2 } });
+      const optimizer = emb.train.sgd({ learningRate: 0.1 });
+      const layer = emb.layers.embedding({ table, combiner: 'sum', inputShape: [2] });
+      const model = tf.sequential({ layers: [layer as tf.layers.Layer, tf.layers.dense({ units: 1 })] });
+      model.compile({ optimizer, loss: 'meanSquaredError' });
+      const y = tf.tensor2d([[1], [2]]);
+      const callbacks = emb.callbacks.tensorBoard({ logdir: folder });
+      const x = [
+        [1, 1],
+        [2, 3],
+      ];
+      const validationData = [x, y] as never;
+      const settings = { epochs: 2, batchSize: 2, shuffle: false, verbose: 0, callbacks, validationData };
+      await model.fit(x as never, y, settings);
+      const { scalars } = (JSON.parse(python.run(READER, folder)) as Logs).runs.train;
+      const of = (tag: string): number[] => scalars[`tables/users/${tag}`]!.map(([, value]) => value);
+      expect([of('size'), of('load'), of('admitted')]).toEqual([
+        [1, 3],
+        [0.25, 0.75],
+        [1, 3],
+      ]);
+      expect([of('evicted'), of('unknown_share')]).toEqual([
+        [0, 0],
+        [0.5, 0],
+      ]);
+      expect([of('probe_mean'), of('probe_max')]).toEqual([
+        [1, 1],
+        [1, 1],
+      ]);
+      model.dispose();
+      optimizer.dispose();
+      y.dispose();
+    },
+    PYTHON_TIMEOUT_MS,
+  );
+
+  it(
     'are read by TensorBoard, every record',
     async () => {
       const python = pythonWithTensorBoard();

@@ -7,6 +7,7 @@ import { ValueError, described } from '../../base/errors.js';
 import { platform } from '../../base/platform.js';
 import { COUNT, ENTRY_WORDS, FREE, KEY_HIGH, LAST, SHARD_WORDS, SIZE, USED, type KeyIndex } from './key_index.js';
 import { KeyTracker, type TrackerChanges } from './key_tracker.js';
+import { FEW_STEPS } from './key_watch.js';
 import type { Admit, Evict } from './key_rules.js';
 
 /** Keys as words, low first: [count, 2]. */
@@ -150,6 +151,8 @@ export class KeySteps {
   /** Keys that got a row, and that lost it, since the table was made. */
   admitted = 0;
   evicted = 0;
+  /** Of the keys that this step took rows from, those that were seen few steps before. */
+  goneSoon = 0;
   readonly tracker: KeyTracker | null;
   #changes: StepChanges | null = null;
   /** Rows of each shard that this step saw, of those that were looked at. */
@@ -203,6 +206,7 @@ export class KeySteps {
   /** Begins a step. */
   begin(): void {
     this.step += 1;
+    this.goneSoon = 0;
     this.#changes = { touched: [], looked: 0, used: 0, places: [], words: [] };
     this.#seen.fill(0);
   }
@@ -502,6 +506,7 @@ export class KeySteps {
   #free(row: number, evicted: number[]): void {
     const { entries } = this.index;
     evicted.push(entries[row * ENTRY_WORDS]!, entries[row * ENTRY_WORDS + KEY_HIGH]!);
+    if (this.step - entries[row * ENTRY_WORDS + LAST]! <= FEW_STEPS) this.goneSoon += 1;
     this.index.free(row);
   }
 }

@@ -12,6 +12,7 @@ import { ENTRY_WORDS, KEY_HIGH, KeyHash, KeyIndex } from './key_index.js';
 import type { Admit, Evict, Unknown } from './key_rules.js';
 import { readState, stateRows, STATE_WORDS, writtenState } from './key_state.js';
 import { keySearch, KeySteps, type Admissions, type KeyWords } from './key_steps.js';
+import { KeyWatch } from './key_watch.js';
 import { bigintsOf, type KeyBatch } from './read_keys.js';
 import { writeStartRows } from './start_rows.js';
 
@@ -50,6 +51,7 @@ export class OpenRows {
   #newer: 'neither' | 'index' | 'weight' = 'neither';
   #evictedNow: KeyWords[] = [];
   #seenNow = { keys: 0, unknown: 0 };
+  readonly #watch: KeyWatch;
 
   constructor(
     private readonly table: OpenTableOfRows,
@@ -58,7 +60,9 @@ export class OpenRows {
     private readonly seed: number,
     /** The key that is padding; null: none. */
     readonly padding: KeyWords | null,
-  ) {}
+  ) {
+    this.#watch = new KeyWatch(table.name);
+  }
 
   /** Unknown keys are the sum of so many rows; 0: they have none. */
   get hashes(): number {
@@ -149,8 +153,12 @@ export class OpenRows {
   }
 
   commit(): void {
-    this.now.commit();
-    this.unknownShare = this.#seenNow.keys === 0 ? 0 : this.#seenNow.unknown / this.#seenNow.keys;
+    const { now } = this;
+    const { keys, unknown } = this.#seenNow;
+    now.commit();
+    this.unknownShare = keys === 0 ? 0 : unknown / keys;
+    const gone = this.#evictedNow.reduce((sum, { length }) => sum + length / 2, 0);
+    this.#watch.stepped({ step: now.step, keys, unknown, gone, soon: now.goneSoon });
     this.changed();
     this.#tellEvicted();
   }
