@@ -48,6 +48,7 @@ const SECTIONS = {
   ],
   'More about it': [
     'docs/graph_ops.md',
+    'docs/keras_table.md',
     'docs/benchmarks.md',
     'docs/benchmarks_run.md',
     'docs/benchmarks_run_avx2.md',

@@ -30,7 +30,7 @@ const INPUT_DTYPES: Readonly<Record<string, tf.DataType>> = {
 };
 
 /** Layers of Keras with states of their own, which have no counterpart in a layers model. */
-const REFUSED: Readonly<Record<string, string>> = {
+export const REFUSED: Readonly<Record<string, string>> = {
   Lambda: 'Its code is Python: write it in the model with layers or functions of keras.ops, which files tell.',
   StringLookup: 'Strings enter a model at the inputs of the whole model alone, where a pipeline looks them up.',
   TextVectorization: 'Strings enter a model at the inputs of the whole model alone, where a pipeline looks them up.',

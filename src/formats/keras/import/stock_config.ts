@@ -44,7 +44,7 @@ export function checkSizes({ sizes }: Reading, layer: LayerJson, config: Json = 
 }
 
 /** The functions that both have, by Keras's name. */
-const ACTIVATIONS: Readonly<Record<string, string>> = {
+export const ACTIVATIONS: Readonly<Record<string, string>> = {
   elu: 'elu',
   gelu: 'gelu',
   hard_sigmoid: 'hardSigmoid',

@@ -45,6 +45,9 @@ const ACTIVATIONS: Readonly<Record<string, Activation>> = {
   swish: (o, x) => o.mul(o.unary('Sigmoid', x), x),
 };
 
+/** Activations that are written, by their names here. */
+export const WRITTEN_ACTIVATIONS: readonly string[] = Object.keys(ACTIVATIONS);
+
 /** The activation of this name applied to a value; null for one that is not of tfjs. */
 export function activate(o: Operations, name: unknown, x: Value): Value | null {
   const known = typeof name === 'string' && Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name]! : null;

@@ -257,4 +257,7 @@ const operation: Emitter = (call) => {
   return EMITS[name]!(call, given, settings);
 };
 
+/** Operations that are written. */
+export const WRITTEN_OPERATIONS: readonly string[] = Object.keys(EMITS);
+
 export const OPERATION_LAYERS: Readonly<Record<string, Emitter>> = { [Operation.className]: operation };
