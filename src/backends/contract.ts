@@ -52,7 +52,7 @@ export interface RowStore {
   /** Writes rows of a variable where they lie; its snapshots stay as they are. null: it takes all its values at once. */
   rewrite(table: tf.Variable): WriteRows<Words> | null;
   /** Writes rows of such a variable of floats by their numbers, at once; null: they are written run by run. */
-  readonly writeAt: ((table: tf.Variable, rows: Int32Array, values: Float32Array) => void) | null;
+  readonly writeAt: ((table: tf.Variable, rows: Int32Array, values: Words) => void) | null;
   /**
    * Brings a variable to where it is read and stepped, before its first use: on devices as `layout` says, else where
    * it lay before, else like `like`, else where room is.

@@ -69,8 +69,8 @@ export async function rowsRead(
   }
 }
 
-/** Writes rows of a variable of floats by their numbers, each at most once; its snapshots stay as they are. */
-export function writeRowsAt(variable: tf.Variable, rows: Int32Array, values: Float32Array): void {
+/** Writes rows of a variable by their numbers, each at most once; its snapshots stay as they are. */
+export function writeRowsAt(variable: tf.Variable, rows: Int32Array, values: Words): void {
   if (rows.length === 0) return;
   const store = storeInUse();
   const write = store.rewrite(variable);
@@ -85,10 +85,10 @@ export function writeRowsAt(variable: tf.Variable, rows: Int32Array, values: Flo
   }
 }
 
-function writeWhole(variable: tf.Variable, rows: Int32Array, values: Float32Array): void {
+function writeWhole(variable: tf.Variable, rows: Int32Array, values: Words): void {
   tf.tidy(() => {
     const places = tf.tensor2d(rows, [rows.length, 1], 'int32');
-    const updates = tf.tensor(values, [rows.length, ...variable.shape.slice(1)]);
+    const updates = tf.tensor(values, [rows.length, ...variable.shape.slice(1)], variable.dtype as 'float32');
     variable.assign(tf.tensorScatterUpdate(variable, places, updates));
   });
 }
@@ -118,6 +118,7 @@ export function withRowsOf<T extends tf.Tensor>(tensor: T, more: number, value: 
 export function rowsFrom<T extends tf.Tensor>(tensor: T, source: RowSource, start: number): T {
   const [, ...row] = tensor.shape as [number, ...number[]];
   const width = widthOf(tensor.shape);
+  if (tensor.dtype === 'int32') return wordsFrom(tensor, source) as tf.Tensor as T;
   const runs = source.reduce((count, from, to) => count + (from >= 0 && from !== source[to - 1]! + 1 ? 1 : 0), 0);
   // Where they lie scattered they are read at once.
   const whole = runs > MOST_RUNS ? (tensor.dataSync() as Words) : null;
@@ -136,6 +137,17 @@ export function rowsFrom<T extends tf.Tensor>(tensor: T, source: RowSource, star
       write(firstRow, values);
     }
   }) as tf.Tensor as T;
+}
+
+/** The same of packed rows, which are numbers of 0 where they have no source. */
+function wordsFrom(tensor: tf.Tensor, source: RowSource): tf.Tensor {
+  const width = widthOf(tensor.shape);
+  const words = tensor.dataSync<'int32'>();
+  const moved = new Int32Array(source.length * width);
+  source.forEach((from, to) => {
+    if (from >= 0) moved.set(words.subarray(from * width, (from + 1) * width), to * width);
+  });
+  return tf.tensor2d(moved, [source.length, width], 'int32');
 }
 
 /** Gives variables their new values, which stay the caller's: as `assign` does, which takes no other shape. */

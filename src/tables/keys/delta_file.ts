@@ -2,6 +2,7 @@
 import { ValueError, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import type { Checksum } from '../../backends/table_checksum.js';
+import type { Storage } from '../../codecs/codec.js';
 import { littleEndianBytes } from '../../io/byte_order.js';
 import { allBytes, openBytes, positioned, type ByteInput, type ByteSource } from '../../io/byte_source.js';
 import { extendCrc32c } from '../../io/checksums/crc32c.js';
@@ -28,6 +29,8 @@ export interface DeltaHeader {
   readonly table: string;
   readonly keys: KeyKind;
   readonly outputDim: number;
+  /** What rows are kept in: deltas hold the numbers that they stand for. */
+  readonly storage: Storage;
   /** Rows that unknown keys share, and how many each is the sum of; 0: none. */
   readonly shared: number;
   readonly hashes: number;

@@ -1,7 +1,7 @@
 /** Deltas of an open table: what is written of it, and what another table is brought up to date with. */
-import { writeRowsAt } from '../../backends/stores/table_rows.js';
 import { sameChecksum, type Checksum } from '../../backends/table_checksum.js';
 import { ValueError, described } from '../../base/errors.js';
+import type { Storage } from '../../codecs/codec.js';
 import { readRowsAt } from '../../lookup/lookup.js';
 import type { DeltaHeader, OpenDelta } from './delta_file.js';
 import { COUNT, ENTRY_WORDS, KEY_HIGH, LAST, SHARD_WORDS, SIZE } from './key_index.js';
@@ -9,10 +9,12 @@ import { bitsOf, KeyMarks, rowSum, sharedSum, type OpenTableMark } from './key_m
 import type { KeyWords } from './key_steps.js';
 import type { OpenRows, OpenTableOfRows } from './open_rows.js';
 import type { KeyKind } from './read_keys.js';
+import { writeNumbersAt } from './write_numbers.js';
 
 /** What deltas need of their table. */
 interface DeltaTable extends OpenTableOfRows {
   readonly keyKind: KeyKind;
+  readonly storage: Storage;
 }
 
 /** How many keys a delta wrote, and how many it took away. */
@@ -99,9 +101,9 @@ export class KeyDeltas {
     return { delta, to };
   }
 
-  #form(): Pick<DeltaHeader, 'table' | 'keys' | 'outputDim' | 'shared' | 'hashes'> {
-    const { name, keyKind, outputDim, inputDim, capacity } = this.table;
-    return { table: name, keys: keyKind, outputDim, shared: inputDim - capacity, hashes: this.rows.hashes };
+  #form(): Pick<DeltaHeader, 'table' | 'keys' | 'outputDim' | 'storage' | 'shared' | 'hashes'> {
+    const { name, keyKind, outputDim, storage, inputDim, capacity } = this.table;
+    return { table: name, keys: keyKind, outputDim, storage, shared: inputDim - capacity, hashes: this.rows.hashes };
   }
 
   /** Brings the table up to date, all of it or nothing. Throws ValueError for a delta that does not fit. */
@@ -144,7 +146,7 @@ export class KeyDeltas {
 
   #checkForm({ name, ...delta }: OpenDelta & { readonly name: string }): void {
     const form = this.#form();
-    for (const field of ['table', 'keys', 'outputDim', 'shared', 'hashes'] as const) {
+    for (const field of ['table', 'keys', 'outputDim', 'storage', 'shared', 'hashes'] as const) {
       if (delta[field] === form[field]) continue;
       const text = (of: typeof form): string => `${field} ${JSON.stringify(of[field])}`;
       throw new ValueError('source', `a delta of ${text(form)}`, described(`${name}, of ${text(delta)}`));
@@ -262,7 +264,7 @@ export class KeyDeltas {
       this.marks.changed(capacity + place);
     });
     values.set(sharedRows, places.length * outputDim);
-    writeRowsAt(this.table.built(), sorted, values);
+    writeNumbersAt(this.table, sorted, values);
   }
 }
 

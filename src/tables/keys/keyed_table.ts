@@ -18,6 +18,8 @@ import type { TableHolder } from '../table_holder.js';
 import { roundingSeed } from '../table_seed.js';
 import { MOST_ROWS } from './key_index.js';
 import { readAdmit, readEvict, readUnknown, type Admit, type Evict, type Unknown } from './key_rules.js';
+import { TRAINED_STORAGES } from '../../codecs/codecs.js';
+import { isConverting } from '../storage.js';
 import { lookUpKeys } from './look_up_keys.js';
 import { resized } from './other_capacity.js';
 import { rowsFrom } from '../../backends/stores/table_rows.js';
@@ -62,8 +64,10 @@ export class KeyedTable extends EmbeddingTable {
     }
     this.paddingKey = given.paddingKey ?? null;
     const padding = this.paddingKey === null ? null : readKeys([this.paddingKey], this.keyKind, 'paddingKey').words;
-    if (!this.rowCodec.isPlain) {
-      throw new ValueError('storage', "'float32': rows of an open table are written as they are", this.storage);
+    const note = 'Rows of an open table are written whenever a key gets one.';
+    if (this.rowCodec.training === null) throw new ValueError('storage', TRAINED_STORAGES, this.storage, note);
+    if (isConverting()) {
+      throw new ValueError('model', 'tables whose ids are row numbers, float32', described(`open table ${name}`), note);
     }
     const seed = roundingSeed(this.seed ?? 0);
     const fill = fillOf(this.initializer, { rows: capacity, columns: this.outputDim, name }, seed);

@@ -3,7 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import type { Fill } from '../../backends/fill.js';
 import type { Table } from '../../backends/table.js';
 import type { RowSource } from '../../backends/row_history.js';
-import { grow, readRows, writeRowsAt } from '../../backends/stores/table_rows.js';
+import { grow } from '../../backends/stores/table_rows.js';
+import { writeNumbersAt } from './write_numbers.js';
 import { rowBlocks } from '../../base/row_blocks.js';
 import { INT32_MAX } from '../../base/types.js';
 import { readRowsAt } from '../../lookup/lookup.js';
@@ -265,14 +266,17 @@ export class OpenRows {
     const values = new Float32Array(rows.length * outputDim);
     if (this.hashes === 0) writeStartRows(this.fill, this.seed, keys, values);
     else this.#addShared(keys, values, variable);
-    writeRowsAt(variable, rows, values);
+    writeNumbersAt(this.table, rows, values);
     this.table.table!.restartSlots(rows);
   }
 
   /** Adds the rows that keys shared so far. */
   #addShared(keys: KeyWords, values: Float32Array, variable: tf.Variable): void {
     const { capacity, inputDim, outputDim } = this.table;
-    const shared = readRows(variable, capacity, inputDim - capacity);
+    const shared = readRowsAt(
+      variable,
+      Int32Array.from({ length: inputDim - capacity }, (_, place) => capacity + place),
+    );
     for (let i = 0; i < keys.length / 2; i++) {
       for (let hash = 0; hash < this.hashes; hash++) {
         const from = sharedRow(keys[2 * i]!, keys[2 * i + 1]!, hash, inputDim - capacity) * outputDim;

@@ -1,7 +1,6 @@
 /** A table whose rows are found by keys that nobody listed: they come as they are met, and go. */
 import * as tf from '@tensorflow/tfjs';
 import { isRecording } from '../../backends/recordings.js';
-import { writeRowsAt } from '../../backends/stores/table_rows.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { checkBoolean, checkDimension, checkName } from '../../base/layer_arguments.js';
 import { nextName } from '../../base/layer_names.js';
@@ -13,6 +12,8 @@ import type { TableHolder } from '../table_holder.js';
 import { readDeltaFile, writeDeltaFile } from './delta_file.js';
 import { countsOf, KeyDeltas, type DeltaCounts, type WrittenDelta } from './key_deltas.js';
 import type { OpenTableMark } from './key_marks.js';
+import { checkPackable } from '../storage.js';
+import { writeNumbersAt } from './write_numbers.js';
 import { brand } from '../../base/per_process.js';
 import { refusePositional } from '../../base/positional.js';
 import { readRowsAt } from '../../lookup/lookup.js';
@@ -148,7 +149,8 @@ export class OpenTable extends KeyedTable {
     if (rows.rank !== 2 || rows.shape[0] !== count || rows.shape[1] !== this.outputDim) {
       throw new ValueError('rows', shape, rows);
     }
-    const variable = this.built();
+    this.built();
+    checkPackable(rows.dataSync<'float32'>(), 0, this.form, this.name);
     const steps = this.keyRows.now;
     const found = new Int32Array(count);
     const { admitted, evicted } = steps.upsert(batch.words, found);
@@ -162,7 +164,7 @@ export class OpenTable extends KeyedTable {
       const from = last.get(row)! * this.outputDim;
       ordered.set(values.subarray(from, from + this.outputDim), i * this.outputDim);
     });
-    writeRowsAt(variable, sorted, ordered);
+    writeNumbersAt(this, sorted, ordered);
     for (const row of sorted) steps.index.changed?.add(row);
     this.table!.restartSlots(admitted.sort());
     if (this.keepTexts) {

@@ -36,6 +36,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'numbers with padding': { args: { keys: 'int64', paddingKey: 5 } },
   'numbers of which 0 is masked': { args: { keys: 'int64' }, layer: { maskZero: true, combiner: null } },
+  'rows of float16': { args: { keys: 'int64', storage: 'float16' } },
   'rows that stay apart': { layer: { combiner: null } },
 };
 

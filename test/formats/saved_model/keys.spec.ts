@@ -59,6 +59,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'numbers in 256 shards': { args: { capacity: 70_000, unknown: { shared: 9, hashes: 3 } } },
   'numbers, of which 0 is padding': { args: { paddingKey: -7 }, layer: { maskZero: true, combiner: 'sqrtn' } },
   'a mask of padding': { args: { paddingKey: 7 }, layer: { maskZero: true, combiner: null } },
+  'rows of float16': { args: { keys: 'string', storage: 'float16' } },
   'a table without keys': { args: {}, known: 0 },
   'the longest row of each': { args: { keys: 'string', unknown: 'drop' }, layer: { combiner: 'max' } },
   'ragged texts': { args: { keys: 'string' }, ragged: true, options: { ragged: 'composite' } },

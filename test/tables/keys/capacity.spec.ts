@@ -1,7 +1,11 @@
 /** Open tables of another capacity: in place, on loading, and as files of keys and rows. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { describeForBackends } from '../../helpers/backends.js';
+import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
 import { artifactsOf, expectError, leakFree, reload, take } from '../../layers/setup.js';
 import { batches, DIM, open, openModel, predicted, train } from './setup.js';
 
@@ -45,7 +49,10 @@ describeForBackends('open tables of another capacity', () => {
 });
 
 describe('the capacity of an open table', () => {
+  let folder: string;
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'capacities '));
     await tf.setBackend('cpu');
   });
 
@@ -76,6 +83,35 @@ describe('the capacity of an open table', () => {
       }),
     );
   }
+
+  it('may change where the table lies on devices, whose deltas lead on too', async () => {
+    const all = batches(12);
+    const run = async (isLarge: boolean): Promise<unknown[]> => {
+      const optimizer = emb.train.adagrad({ learningRate: 0.1 });
+      const table = open({ name: 'items', capacity: isLarge ? 50 : 30, unknown: { shared: 6 }, admit: { after: 2 } });
+      const model = openModel(table, optimizer);
+      await train(model, all.slice(0, 6));
+      if (!isLarge) table.capacity = 50;
+      const follower = open({ name: 'items', capacity: 50, unknown: { shared: 6 }, admit: { after: 2 } });
+      const whole = join(folder, 'whole');
+      const { mark } = await table.writeDelta(whole, { since: null });
+      await follower.applyDelta(whole);
+      const losses = await train(model, all.slice(6));
+      await table.writeDelta(whole, { since: mark });
+      await follower.applyDelta(whole);
+      const [rows, copies] = [take(table.lookup(asked)), take(follower.lookup(asked))];
+      expect(copies).toEqual(rows);
+      model.dispose();
+      follower.dispose();
+      optimizer.dispose();
+      return [losses, rows];
+    };
+    const here = await run(true);
+    for (const chips of [1, 3]) {
+      const there = await withTpuEmulator({ chips }, () => run(false));
+      expect(there).toEqual(here);
+    }
+  });
 
   it('has slots that were loaded begin anew where a row gets another key before they are stepped', async () => {
     const optimizer = emb.train.adagrad({ learningRate: 0.1, initialAccumulatorValue: 0.1 });

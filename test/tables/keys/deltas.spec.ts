@@ -286,6 +286,23 @@ describe('deltas', () => {
     expectError(() => (source.mark(), source.dispose(), open().restrict(-1)), 'ValueError', 'count');
   });
 
+  it('tell numbers of 64 bits, in shards, to a table of another capacity', async () => {
+    const source = open({ name: 'items', keys: 'int64', capacity: 70_000, evict: { policy: 'lru', keep: 0.5 } });
+    const follower = open({ name: 'items', keys: 'int64', capacity: 500 });
+    let since = source.mark();
+    for (let n = 0; n < 6; n++) {
+      const keys = BigInt64Array.from({ length: 60 }, (_, i) => BigInt(i + 20 * n) * 0x9e3779b97f4a7c15n);
+      tf.tidy(() => source.upsert(keys, tf.fill([60, DIM], n)));
+      source.remove(keys.slice(0, 10));
+      ({ mark: since } = await source.writeDelta(file('shards'), { since }));
+      await follower.applyDelta(file('shards'));
+      await expectSame(source, follower);
+    }
+    expect(follower.has([0n, BigInt.asIntN(64, 0x9e3779b97f4a7c15n * 150n)])).toEqual([false, true]);
+    source.dispose();
+    follower.dispose();
+  });
+
   it('follow a random stream of all that changes a table', async () => {
     const { source, mark, follower } = await pair({
       capacity: 30,

@@ -286,7 +286,7 @@ describe('openTable', () => {
       [{ unknown: { shared: 4, hashes: 0 } }, 'ValueError', 'unknown.hashes'],
       [{ keepTexts: true, keys: 'int64' }, 'ValueError', 'keepTexts'],
       [{ paddingKey: 1.5, keys: 'int64' }, 'ValueError', 'paddingKey'],
-      [{ storage: 'float16' }, 'ValueError', 'storage'],
+      [{ storage: 'int8' }, 'ValueError', 'storage'],
       [{ embeddingsInitializer: 'orthogonal' }, 'ValueError', 'embeddingsInitializer'],
       [{ embeddingsInitialiser: 'zeros' }, 'ValueError', 'embeddingsInitialiser'],
     ];
