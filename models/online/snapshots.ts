@@ -153,6 +153,8 @@ export class Follower {
 
   async #begin(batch: number): Promise<void> {
     const { towers, position } = await loadCheckpoint(checkpointPath(this.folder, batch));
+    // Nothing is trained here: its slots are as large as the tables.
+    towers.optimizer?.dispose();
     this.#towers?.dispose();
     this.#towers = towers;
     this.#users = userTower(towers);

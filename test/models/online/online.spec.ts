@@ -27,6 +27,7 @@ describe('models/online', () => {
   };
 
   afterAll(() => {
+    OnlineProcess.killAll();
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   });
 

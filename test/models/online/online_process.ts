@@ -6,6 +6,13 @@ import { WITH_DIST } from '../../helpers/programs.js';
 const MAIN = fileURLToPath(new URL('../../../models/online/main.ts', import.meta.url));
 
 export class OnlineProcess {
+  static readonly #all = new Set<OnlineProcess>();
+
+  /** Ends those that a spec which failed has left. */
+  static killAll(): void {
+    for (const each of OnlineProcess.#all) each.child.kill('SIGKILL');
+  }
+
   #printed = '';
   #said = '';
   readonly #ended: Promise<number | null>;
@@ -14,6 +21,8 @@ export class OnlineProcess {
     child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.#printed += text));
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.#said += text));
     this.#ended = new Promise((resolve) => child.once('close', resolve));
+    OnlineProcess.#all.add(this);
+    void this.#ended.then(() => OnlineProcess.#all.delete(this));
   }
 
   static run(args: readonly string[]): OnlineProcess {
