@@ -76,8 +76,8 @@ function plainSteps(f: (...args: never[]) => unknown, { onlyCaptured }: Function
  * kernels its calls are recorded and then run as one op, `minimize` of one or several optimizers included. On other
  * backends calls run as they are.
  *
- * Arguments are tensors, lists and objects of them, and values that are no tensors, each of which makes a kind of calls
- * of its own, as do the fields of `this`. Results are tensors, null, and lists and objects of those. The 16 kinds that
+ * Arguments are tensors, lists and objects of them, arrays of keys (BigInt64Array) that open tables look up, whose rows
+ * are found before the call, and values that are no tensors, each of which makes a kind of calls of its own, as do the fields of `this`. Results are tensors, null, and lists and objects of those. The 16 kinds that
  * were used last keep their graphs. What `f` returns is the caller's to dispose; other tensors that it makes are freed in calls that are captured.
  *
  * `f` is called while a kind is recorded, the first three times, and for comparisons. Its user promises that it depends

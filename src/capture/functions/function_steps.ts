@@ -13,6 +13,7 @@ import { kindOf, MOST_SIGNATURES, type GraphList } from '../signatures.js';
 import type { GraphAddon } from '../step_graph.js';
 import { whyNotBackend, whySwitchedOff } from '../steps.js';
 import { countingTensors } from './counted_tensors.js';
+import { NotedKeys } from './given_keys.js';
 import { Structure } from './structure.js';
 import { WatchedFields } from '../watched_fields.js';
 
@@ -28,6 +29,15 @@ export interface Capturing {
 
 type Function = (...args: never[]) => unknown;
 
+/** Kinds of calls with keys that are known at a time. */
+const MOST_NOTED = 256;
+
+/** The rows of the keys of a call. */
+interface FoundKeys {
+  readonly noted: NotedKeys;
+  readonly rows: readonly tf.Tensor1D[];
+}
+
 /** Calls of all kinds count alike: a function may write or not. */
 const PURPOSE = 'train';
 
@@ -41,6 +51,8 @@ export class FunctionSteps implements CapturedFunctionSteps {
   readonly #readsThis: boolean;
   /** What the last recorded call of a kind returned. */
   readonly #returned = new Map<string, Structure>();
+  /** Who looks up the keys of a kind of calls. */
+  readonly #noted = new Map<string, NotedKeys>();
 
   constructor(
     private readonly f: Function,
@@ -94,8 +106,26 @@ export class FunctionSteps implements CapturedFunctionSteps {
     this.#given = given.problem === null ? null : `what it is given ${given.problem}`;
     if (this.#given !== null) return this.#fallBack(this.#given, all);
     const kind = `${kindOf(given.tensors)} ${given.kind}`;
+    if (given.keys.length > 0) return this.#withKeys(kind, given, all);
     const whyNot = this.#steps.whyNot(PURPOSE, kind);
     return whyNot === null ? this.#captured(kind, given) : this.#fallBack(whyNot, all);
+  }
+
+  /** A call with keys of open tables: in the first one of its kind it is noted which tables look them up. */
+  #withKeys(kind: string, given: Structure, all: readonly unknown[]): unknown {
+    const noted = this.#noted.get(kind);
+    if (noted === undefined || !noted.isCurrent) {
+      // Tables that are trained now and were not are another kind of calls.
+      if (noted !== undefined) this.#steps.drop(PURPOSE);
+      if (this.#noted.size >= MOST_NOTED) this.#noted.clear();
+      const notes = new NotedKeys();
+      this.#noted.set(kind, notes);
+      return notes.during(given.keys, () => this.#plainly(all));
+    }
+    this.#given = noted.problem === null ? null : `what it is given ${noted.problem}`;
+    const whyNot = this.#given ?? this.#steps.whyNot(PURPOSE, kind);
+    if (whyNot !== null) return this.#fallBack(whyNot, all);
+    return noted.withRows(given.keys, (rows) => this.#captured(kind, given, { noted, rows }));
   }
 
   /** `this` of the call, and its arguments. */
@@ -114,9 +144,9 @@ export class FunctionSteps implements CapturedFunctionSteps {
     throw new RuntimeError('onlyCaptured', 'calls that are captured', received);
   }
 
-  #captured(kind: string, given: Structure): unknown {
+  #captured(kind: string, given: Structure, keyed: FoundKeys | null = null): unknown {
     const plain: { returned: unknown }[] = [];
-    const eager: EagerStep = (data) => {
+    const run: EagerStep = (data) => {
       if (isRecording()) return this.#recorded(given, data, kind);
       const all = given.rebuilt(data) as unknown[];
       const returned = this.#plainly(all);
@@ -125,8 +155,14 @@ export class FunctionSteps implements CapturedFunctionSteps {
       plain.push({ returned });
       return [];
     };
+    const count = given.tensors.length;
+    const eager: EagerStep = (data) => {
+      if (keyed === null) return run(data);
+      return keyed.noted.asFound(given.keys, data.slice(count) as tf.Tensor1D[], () => run(data.slice(0, count)));
+    };
+    const fed = [...given.tensors, ...(keyed?.rows ?? [])];
     const holds = (): boolean => given.isStill();
-    const tensors = this.#steps.run({ purpose: PURPOSE, data: given.tensors, kind, eager, holds });
+    const tensors = this.#steps.run({ purpose: PURPOSE, data: fed, kind, eager, holds });
     if (plain.length > 0) return plain[0]!.returned;
     try {
       this.#checkFallback(this.#reason ?? this.#steps.whyNot(PURPOSE, kind));
@@ -187,6 +223,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
     this.#isDisposed = true;
     this.#steps.forget();
     this.#returned.clear();
+    this.#noted.clear();
   }
 
   #breakPromise(reason: string): void {

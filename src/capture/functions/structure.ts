@@ -3,6 +3,7 @@ import { types } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { isGivenKeys, type GivenKeys } from './given_keys.js';
 
 type Tensors = readonly (tf.Tensor | null | undefined)[];
 type Rebuild = (tensors: Tensors) => unknown;
@@ -48,6 +49,8 @@ type Part = 'arguments' | 'results';
 
 export class Structure {
   readonly tensors: tf.Tensor[] = [];
+  /** Arrays of keys among arguments: of such a kind is their length alone. */
+  readonly keys: GivenKeys[] = [];
   /** Why it cannot be part of a captured call; null: it can. */
   problem: string | null = null;
   /** All but the tensors, as a text: the same for two structures that differ by their tensors alone. */
@@ -131,6 +134,11 @@ export class Structure {
   }
 
   #visitLeaf(value: unknown): Rebuild {
+    if (this.part === 'arguments' && isGivenKeys(value)) {
+      this.keys.push(value);
+      this.#texts.push(`${classOf(value)} of ${value.length},`);
+      return () => value;
+    }
     if (value instanceof RaggedTensor) {
       this.problem ??= 'holds a RaggedTensor, whose rows are read in JavaScript: pad them';
     } else if (value instanceof Promise) {

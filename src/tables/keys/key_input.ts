@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import type { IdsInput } from '../../ids/parse_ids.js';
 import { splitsOfRowIds, takeEntries } from '../../ids/ragged_entries.js';
+import { keyNotes } from '../../lookup/key_notes.js';
 import { longestRow, placeSplits } from '../../ids/row_splits.js';
 import { keyedRowsOf, standInFor, type KeyedRows, type RaggedRows } from '../../tfjs/stand_ins.js';
 import { PADDING } from './open_rows.js';
@@ -178,6 +179,8 @@ export function keyInputOf(value: unknown): KeyInput | null {
 export function rowNumbersFor(use: KeyUse, ids: unknown, path: string): IdsInput[] {
   const given = keyInputOf(ids);
   if (given !== null) return given.idsFor(use);
+  const known = keyNotes()?.found(ids, use) ?? null;
+  if (known !== null) return [...known];
   const batch = readKeys(ids as KeysInput, use.table.keyKind, path);
-  return use.table.rowsOf(batch, use.skipZero).map((rows) => idsInLayout(rows, batch.layout) as IdsInput);
+  return use.table.rowsOf(batch, use.skipZero, ids).map((rows) => idsInLayout(rows, batch.layout) as IdsInput);
 }

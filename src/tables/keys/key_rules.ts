@@ -1,7 +1,7 @@
 /** Which keys get rows, and which lose them: the arguments `admit`, `evict` and `unknown` of an open table. */
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { isRecord, readOptions } from '../../base/options.js';
-import { MOST_COUNTED } from './key_tracker.js';
+import { MOST_COUNTED } from './steps/key_tracker.js';
 
 /**
  * When a key gets a row: in the step in which it has come `after` times, where `tracked` keys without one are counted at

@@ -6,8 +6,8 @@ import { derivedKey, randomKey, type RandomKey } from '../../backends/counter_ra
 import { ValueError, described } from '../../base/errors.js';
 import { platform } from '../../base/platform.js';
 import { COUNT, ENTRY_WORDS, FREE, KEY_HIGH, LAST, SHARD_WORDS, SIZE, USED, type KeyIndex } from './key_index.js';
-import { KeyTracker, type TrackerChanges } from './key_tracker.js';
-import { FEW_STEPS } from './key_watch.js';
+import { KeyTracker, type TrackerChanges } from './steps/key_tracker.js';
+import { FEW_STEPS } from './steps/key_watch.js';
 import type { Admit, Evict } from './key_rules.js';
 
 /** Keys as words, low first: [count, 2]. */

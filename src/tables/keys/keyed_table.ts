@@ -7,6 +7,7 @@ import { RuntimeError, ValueError, described } from '../../base/errors.js';
 import { checkBoolean, checkDimension } from '../../base/layer_arguments.js';
 import type { RaggedTensor } from '../../ids/ragged_tensor.js';
 import type { EmbeddingLookupOptions } from '../../lookup/embedding_lookup.js';
+import { keyNotes } from '../../lookup/key_notes.js';
 import { lookupScope } from '../../lookup/lookup.js';
 import { isTapeOn } from '../../tfjs/lazy_gradient.js';
 import { EmbeddingTable } from '../embedding_table.js';
@@ -232,14 +233,16 @@ export class KeyedTable extends EmbeddingTable {
 
   /**
    * The row numbers of keys, one list for each of `lookups`. Within a training step of the table its rules hold for them;
-   * anywhere else keys are only found.
+   * anywhere else keys are only found. `keys`: as they were given, for captured functions.
    *
    * @internal
    */
-  rowsOf(batch: KeyBatch, skipZero: boolean): Int32Array[] {
+  rowsOf(batch: KeyBatch, skipZero: boolean, keys: unknown = null): Int32Array[] {
     refuseRecording(`table ${this.name} finds the rows of keys within it`);
     this.built();
-    return this.keyRows.rows(batch, skipZero, this.#trains());
+    const trains = this.#trains();
+    keyNotes()?.note(keys, { table: this, skipZero }, trains ? lookupScope() : null);
+    return this.keyRows.rows(batch, skipZero, trains);
   }
 
   /**

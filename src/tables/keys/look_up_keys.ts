@@ -4,6 +4,7 @@ import { ValueError, described } from '../../base/errors.js';
 import type { IdsInput } from '../../ids/parse_ids.js';
 import type { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { embeddingLookup, type EmbeddingLookupOptions } from '../../lookup/embedding_lookup.js';
+import { keyNotes } from '../../lookup/key_notes.js';
 import { NO_ROW } from './open_rows.js';
 import { idsInLayout, readKeys, type KeyBatch, type KeyKind } from './read_keys.js';
 
@@ -15,7 +16,12 @@ interface KeyedRowsTable {
   /** Whether keys may stand for nothing. */
   readonly pads: boolean;
   readonly variable: tf.Variable | null;
-  rowsOf(batch: KeyBatch, skipZero: boolean): Int32Array[];
+  rowsOf(batch: KeyBatch, skipZero: boolean, keys?: unknown): Int32Array[];
+}
+
+/** Row numbers with that of no row where they stand for nothing. */
+function withoutPads(rows: tf.Tensor1D): tf.Tensor1D {
+  return tf.where(rows.less(0), tf.fill(rows.shape, NO_ROW, 'int32') as tf.Tensor1D, rows);
 }
 
 /** The rows of keys, combined where there is a combiner. */
@@ -35,8 +41,16 @@ export function lookUpKeys(
   if (table.lookups > 1 && combiner === null && batch.layout.kind !== 'dense') {
     throw new ValueError('combiner', `one for keys that are not dense ${ofSeveral}`, combiner);
   }
-  const found = table.rowsOf(batch, false);
   const own: EmbeddingLookupOptions = { ...options, outOfRange: 'zero' };
+  const known = keyNotes()?.found(keys, { table, skipZero: false }) ?? null;
+  if (known !== null) {
+    // Without a combiner, as keys lie in one axis: rows of what stands for nothing are zeros, as those of no row are.
+    return tf.tidy((): tf.Tensor => {
+      const rows = known.map((each) => embeddingLookup(table.variable!, table.pads ? withoutPads(each) : each, own));
+      return rows.length === 1 ? (rows[0] as tf.Tensor) : tf.addN(rows as tf.Tensor[]);
+    });
+  }
+  const found = table.rowsOf(batch, false, keys);
   // What stands for nothing does so in all lookups: zeros of no weight.
   const pads = table.pads && found[0]!.some((row) => row < 0);
   if (pads && combiner !== null) {

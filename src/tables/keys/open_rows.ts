@@ -13,7 +13,7 @@ import { ENTRY_WORDS, KEY_HIGH, KeyHash, KeyIndex } from './key_index.js';
 import type { Admit, Evict, Unknown } from './key_rules.js';
 import { readState, stateRows, STATE_WORDS, writtenState } from './key_state.js';
 import { keySearch, KeySteps, type Admissions, type KeyWords } from './key_steps.js';
-import { KeyWatch } from './key_watch.js';
+import { KeyWatch } from './steps/key_watch.js';
 import { bigintsOf, type KeyBatch } from './read_keys.js';
 import { writeStartRows } from './start_rows.js';
 

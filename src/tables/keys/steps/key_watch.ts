@@ -1,5 +1,5 @@
 /** Warns where a table does little good: many keys have no row, or keys lose theirs right after they were seen. */
-import { warnOnce } from '../../base/warn_once.js';
+import { warnOnce } from '../../../base/warn_once.js';
 
 /** Steps that are judged together: one batch is no measure. */
 const STEPS = 100;

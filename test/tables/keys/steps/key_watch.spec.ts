@@ -1,8 +1,8 @@
 /** What open tables warn of, and of what they do not. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { warningsOf } from '../../helpers/warnings.js';
-import { open } from './setup.js';
+import { warningsOf } from '../../../helpers/warnings.js';
+import { open } from '../setup.js';
 
 /** What a table says that looks up these keys in so many steps. */
 function said(args: Partial<emb.OpenTableArgs>, steps: number, keysAt: (step: number) => number[]): string[] {
@@ -15,7 +15,8 @@ function said(args: Partial<emb.OpenTableArgs>, steps: number, keysAt: (step: nu
   });
   optimizer.dispose();
   table.dispose();
-  return texts;
+  // TensorFlow.js greets on its first step.
+  return texts.filter((text) => text.startsWith('tfjs-embeddings'));
 }
 
 describe('open tables warn', () => {

@@ -5,7 +5,7 @@
  *
  * Two keys of a line with the same 16 bits share their count: one pair in 65,536 of those that lie together.
  */
-import { KeyHash } from './key_index.js';
+import { KeyHash } from '../key_index.js';
 
 /** Words of a line: a cache line. */
 export const LINE_WORDS = 16;
