@@ -38,8 +38,8 @@ export interface LayerKind {
   readonly fields: Fields;
   /** Weights by name, in the order of Keras, with their shapes; `${name}Initializer` and so on are fields. */
   readonly weights?: (shape: SymbolicShape, fields: Fields) => Readonly<Record<string, readonly number[]>>;
-  /** The shape of the result. Default: that of the input. */
-  readonly shape?: (shape: SymbolicShape, fields: Fields) => SymbolicShape;
+  /** The shape of the result, of an input of this dtype. Default: that of the input. */
+  readonly shape?: (shape: SymbolicShape, fields: Fields, dtype: tf.DataType) => SymbolicShape;
   readonly compute: (x: tf.Tensor, computing: Computing) => tf.Tensor;
   /** Fields that only Keras has, with the values under which they have no effect. */
   readonly fixed?: Readonly<Record<string, readonly unknown[]>>;
@@ -80,6 +80,8 @@ export class KerasLayer extends tf.layers.Layer {
   readonly fields: Fields;
   readonly #objects: Readonly<Record<string, Registered | null>>;
   readonly #weights = new Map<string, tf.LayerVariable>();
+  /** Of the input of the call that is made. */
+  #dtype: tf.DataType = 'float32';
 
   constructor(args: Readonly<Record<string, unknown>> = {}) {
     const { kind } = new.target as unknown as typeof KerasLayer;
@@ -119,12 +121,20 @@ export class KerasLayer extends tf.layers.Layer {
     super.build(inputShape);
   }
 
+  override apply(
+    inputs: Parameters<tf.layers.Layer['apply']>[0],
+    kwargs?: Parameters<tf.layers.Layer['apply']>[1],
+  ): ReturnType<tf.layers.Layer['apply']> {
+    this.#dtype = ([inputs].flat()[0] as tf.Tensor).dtype;
+    return super.apply(inputs, kwargs);
+  }
+
   override computeOutputShape(inputShape: tf.Shape | tf.Shape[]): tf.Shape {
     const [shape] = shapesOf(inputShape) as [SymbolicShape];
     const axes = /(\d)D/.exec(this.kind.className)?.[1];
     if (axes !== undefined && shape.length !== Number(axes) + 2)
       throw new ValueError('inputs', `rank ${Number(axes) + 2}`, shape);
-    const result = [...(this.kind.shape?.(shape, this.fields) ?? shape)] as tf.Shape;
+    const result = [...(this.kind.shape?.(shape, this.fields, this.#dtype) ?? shape)] as tf.Shape;
     const isSize = (size: unknown): boolean =>
       size === null || (Number.isInteger(size) && (size as number) >= 0 && (size as number) < 2 ** 31);
     if (result.every(isSize)) return result;

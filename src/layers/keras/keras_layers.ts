@@ -4,9 +4,16 @@ import { layerClass } from './keras_layer.js';
 import { CONVOLUTION_KINDS } from './convolutions.js';
 import { EINSUM_DENSE } from './einsum_dense.js';
 import { ELEMENTWISE_KINDS } from './elementwise_layers.js';
+import { REVERSIBLE_EMBEDDING } from './reversible_embedding.js';
 import { SHAPE_KINDS } from './shape_layers.js';
 
-const KINDS: readonly LayerKind[] = [...SHAPE_KINDS, ...ELEMENTWISE_KINDS, ...CONVOLUTION_KINDS, EINSUM_DENSE];
+const KINDS: readonly LayerKind[] = [
+  ...SHAPE_KINDS,
+  ...ELEMENTWISE_KINDS,
+  ...CONVOLUTION_KINDS,
+  EINSUM_DENSE,
+  REVERSIBLE_EMBEDDING,
+];
 
 /** By the name of the class in Keras. */
 export const KERAS_KINDS: ReadonlyMap<string, LayerKind> = new Map(KINDS.map((kind) => [kind.className, kind]));

@@ -292,7 +292,13 @@ class GraphWriter {
       const args = this.#args(layer, node);
       const [given] = masks;
       const reads = takesStates || layer instanceof GlobalAveragePooling1D;
-      const told = reads && given !== null && given !== undefined ? { mask: given } : {};
+      const isReversed =
+        layer.getClassName() === 'TfjsEmbeddings>ReversibleEmbedding' && node.inputTensors[0]!.dtype !== 'int32';
+      const told = isReversed
+        ? { reverse: true }
+        : reads && given !== null && given !== undefined
+          ? { mask: given }
+          : {};
       if (!takesStates || node.inputTensors.length === 1) return { args, kwargs: told };
       const [sequence, ...states] = this.#inputs(node);
       const source = this.told.get(node.inputTensors[0]!);

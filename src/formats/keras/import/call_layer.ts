@@ -6,7 +6,9 @@ import { Embedding } from '../../../layers/embedding/embedding.js';
 import { RaggedEmbedding } from '../../../layers/embedding/ragged_embedding.js';
 import { FeatureCross } from '../../../layers/feature_interaction/feature_cross.js';
 import { KerasLayer } from '../../../layers/keras/keras_layer.js';
+import { nextName } from '../../../base/layer_names.js';
 import { isRecord } from '../../../base/options.js';
+import { Operation } from '../../../layers/operations/operation.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { settleAxis } from './axes.js';
@@ -163,6 +165,16 @@ function positionRows(built: BuiltLayer, args: readonly unknown[], kwargs: Json,
   return naming(built.json, () => built.layer.apply(tensorsOf(built, places)) as Symbolic);
 }
 
+/** Rows of ids, or vectors against all rows: Keras is told which by an argument, the layer here by the dtype. */
+function looked(built: BuiltLayer, [x]: readonly Symbolic[], told: unknown, kwargs: Json, made: Layers): Symbolic {
+  const { reverse = told } = readKwargs(built, kwargs, ['reverse']);
+  const dtype = reverse === true ? 'float32' : 'int32';
+  if (x!.dtype === dtype) return naming(built.json, () => built.layer.apply(x!) as Symbolic);
+  const cast = new Operation({ name: nextName('keras_cast'), operation: 'Cast', settings: { dtype } });
+  made.push(cast);
+  return naming(built.json, () => built.layer.apply(cast.apply(x!) as Symbolic) as Symbolic);
+}
+
 /** Applies the layer; returns its outputs as Keras counts them. `made`: where layers that are made for it are noted. */
 export function callLayer(built: Built, call: Call, masks: Masks, made: Layers): Symbolic[] {
   const { kwargs: all, tellsMask } = call;
@@ -217,7 +229,8 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
   const isDifference = json.className === 'Subtract';
   const merges = STOCK_LAYERS.get(json.className)?.merges === true || layer instanceof FeatureCross || isDifference;
   const inputs = isAttention ? attentionInputs(built, call, masks, made) : tensorsOf(built, merges ? args : first);
-  if (!merges && !isAttention) most(1);
+  if (!merges && !isAttention) most(json.className === 'ReversibleEmbedding' ? 2 : 1);
+  if (json.className === 'ReversibleEmbedding') return [looked(built, tensorsOf(built, first), second, kwargs, made)];
   const isLoop = LOOPS.includes(json.className);
   const { initial_state: initial } = isAttention
     ? {}
