@@ -23,6 +23,7 @@ export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from '../tabl
 export { OpenTable, openTable, type OpenTableStats } from '../tables/keys/open_table.js';
 export { openTables } from '../tables/keys/open_tables.js';
 export type { OpenTableArgs } from '../tables/keys/open_table_args.js';
+export type { DeltaCounts, DeltaSource, DeltaTarget, OpenTableMark, WrittenDelta } from '../tables/keys/delta_types.js';
 export type { Admit, Evict, EvictionPolicy, Unknown } from '../tables/keys/key_rules.js';
 export type { KeyKind } from '../tables/keys/read_keys.js';
 export type { KeyArray, KeysInput, KeyTexts, NestedKeys } from '../tfjs/models/key_inputs.js';

@@ -3,9 +3,10 @@ import { sameChecksum, type Checksum } from '../../backends/table_checksum.js';
 import { ValueError, described } from '../../base/errors.js';
 import type { Storage } from '../../codecs/codec.js';
 import { readRowsAt } from '../../lookup/lookup.js';
+import type { DeltaCounts, OpenTableMark } from './delta_types.js';
 import type { DeltaHeader, OpenDelta } from './delta_file.js';
 import { COUNT, ENTRY_WORDS, KEY_HIGH, LAST, SHARD_WORDS, SIZE } from './key_index.js';
-import { bitsOf, KeyMarks, rowSum, sharedSum, type OpenTableMark } from './key_marks.js';
+import { bitsOf, KeyMarks, rowSum, sharedSum } from './key_marks.js';
 import type { KeyWords } from './key_steps.js';
 import type { OpenRows, OpenTableOfRows } from './open_rows.js';
 import type { KeyKind } from './read_keys.js';
@@ -15,17 +16,6 @@ import { writeNumbersAt } from './write_numbers.js';
 interface DeltaTable extends OpenTableOfRows {
   readonly keyKind: KeyKind;
   readonly storage: Storage;
-}
-
-/** How many keys a delta wrote, and how many it took away. */
-export interface DeltaCounts {
-  readonly rows: number;
-  readonly removed: number;
-}
-
-/** What was written, and the mark that it leads to. */
-export interface WrittenDelta extends DeltaCounts {
-  readonly mark: OpenTableMark;
 }
 
 /** How much a delta holds. */

@@ -7,15 +7,8 @@ import { rowsAtOnce } from '../../base/row_blocks.js';
 import type { Checksum } from '../../backends/table_checksum.js';
 import { ChangedRows } from './changed_rows.js';
 import { ENTRY_WORDS, KEY_HIGH, type KeyIndex } from './key_index.js';
+import type { OpenTableMark } from './delta_types.js';
 import type { KeyWords } from './key_steps.js';
-
-/** An open table at one moment: what `writeDelta` takes as `since`. */
-export interface OpenTableMark {
-  /** The name of the table. */
-  readonly table: string;
-  /** The first mark of a table is 1. */
-  readonly number: number;
-}
 
 /** What marks need of their table. */
 export interface MarkedTable {

@@ -5,13 +5,11 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../ba
 import { checkBoolean, checkDimension, checkName } from '../../base/layer_arguments.js';
 import { nextName } from '../../base/layer_names.js';
 import { readOptions } from '../../base/options.js';
-import type { ByteInput } from '../../io/byte_source.js';
-import type { FileTarget } from '../../io/weights/write_arrays.js';
 import { afterWrites } from '../../tfjs/layer_weights.js';
 import type { TableHolder } from '../table_holder.js';
 import { readDeltaFile, writeDeltaFile } from './delta_file.js';
-import { countsOf, KeyDeltas, type DeltaCounts, type WrittenDelta } from './key_deltas.js';
-import type { OpenTableMark } from './key_marks.js';
+import type { DeltaCounts, DeltaSource, DeltaTarget, OpenTableMark, WrittenDelta } from './delta_types.js';
+import { countsOf, KeyDeltas } from './key_deltas.js';
 import { checkPackable } from '../storage.js';
 import { writeNumbersAt } from './write_numbers.js';
 import { brand } from '../../base/per_process.js';
@@ -280,7 +278,7 @@ export class OpenTable extends KeyedTable {
 
   /**
    * Marks the table as it is now, between steps: `writeDelta` tells what changed since. From the first mark on rows that
-   * change are noted, which takes 21 bytes for each row, and each mark costs what the rows that changed since cost; the
+   * change are noted, which takes 18 bytes for each row, and each mark costs what the rows that changed since cost; the
    * first reads all rows. Where nothing changed since it, the last mark is returned again.
    *
    * @returns The mark.
@@ -309,7 +307,7 @@ export class OpenTable extends KeyedTable {
    * items.upsert(['tea'], tf.ones([1, 2]));
    * await items.writeDelta('items-1.safetensors', { since }); // { rows: 1, removed: 0, mark }
    */
-  async writeDelta(file: FileTarget, options: { since: OpenTableMark | null }): Promise<WrittenDelta> {
+  async writeDelta(file: DeltaTarget, options: { since: OpenTableMark | null }): Promise<WrittenDelta> {
     const { since } = readOptions<{ since: OpenTableMark | null }>(options, ['since'], 'options');
     const { delta, to } = this.#marking('writeDelta').collect(since as OpenTableMark | null);
     await writeDeltaFile(file, delta);
@@ -333,7 +331,7 @@ export class OpenTable extends KeyedTable {
    * const { items } = emb.openTables(replica, ['items']);
    * await items.applyDelta('items-1.safetensors');
    */
-  async applyDelta(source: ByteInput): Promise<DeltaCounts> {
+  async applyDelta(source: DeltaSource): Promise<DeltaCounts> {
     const delta = await readDeltaFile(source);
     return this.#marking('applyDelta').apply(delta);
   }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { readDeltaFile, writeDeltaFile, type OpenDelta } from '../../../src/tables/keys/delta_file.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { artifactsOf, expectError, leakFree, reload, take } from '../../layers/setup.js';
 import { batches, DIM, open, openModel, predicted, train } from './setup.js';
@@ -212,6 +213,37 @@ describe('deltas', () => {
     expect(follower.size()).toBe(0);
     await expectAsync(follower.applyDelta(bytes.subarray(0, bytes.length - 1))).toBeRejectedWithError(/bytes/);
     await follower.applyDelta(new Uint8Array(bytes));
+    await expectSame(source, follower);
+    source.dispose();
+    follower.dispose();
+  });
+
+  it('are refused whole where their rows do not lead to what they say', async () => {
+    const { source, mark, set, follower } = await pair({ unknown: { shared: 2 } });
+    await source.writeDelta(file('base'), { since: null });
+    await follower.applyDelta(file('base'));
+    set(['a', 'b'], 1);
+    const first = await source.writeDelta(file('first'), { since: mark });
+    await follower.applyDelta(file('first'));
+    set(['b', 'c'], 2);
+    source.remove(['a']);
+    await source.writeDelta(file('second'), { since: first.mark });
+    const delta = await readDeltaFile(file('second'));
+    const other = Float32Array.from(delta.rows, (value, i) => (i === 2 ? value + 1 : value));
+    const wrong: readonly (readonly [Partial<OpenDelta>, RegExp])[] = [
+      [{ rows: other }, /which leads to/],
+      [{ removed: new Int32Array(0) }, /which leads to/],
+      [{ removed: Int32Array.of(1, 2) }, /not there/],
+      [{ places: Int32Array.of(5), sharedRows: new Float32Array(DIM) }, /shared row 5/],
+      [{ entries: delta.entries.map((word, i) => (i === 0 ? word + 1 : word)) }, /which leads to/],
+    ];
+    const before = await contents(follower);
+    for (const [part, text] of wrong) {
+      await writeDeltaFile(file('wrong'), { ...delta, ...part });
+      await expectAsync(follower.applyDelta(file('wrong'))).toBeRejectedWithError(text);
+      expect(await contents(follower)).toEqual(before);
+    }
+    await follower.applyDelta(file('second'));
     await expectSame(source, follower);
     source.dispose();
     follower.dispose();
