@@ -11,12 +11,19 @@ import { rowBlocks } from '../base/row_blocks.js';
 import { checkMatrix } from '../lookup/arguments.js';
 import { strayPosition } from '../ids/id_out_of_range.js';
 import { parseIds, type IdsInput, type WeightsInput } from '../ids/parse_ids.js';
+import { isOpenTable } from '../tables/keys/is_open_table.js';
+import type { OpenTable } from '../tables/keys/open_table.js';
+import type { KeysInput } from '../tfjs/models/key_inputs.js';
+import { rowsOfKeys, visitUsedRows, withoutUnknown } from './open_fold_in.js';
 import { kernelsInUse, readRankedTable, visitRows, type RankedTable } from './ranked_table.js';
 import { asOwnRun } from '../tfjs/engine/own_runs.js';
 
 export interface FoldInArgs {
-  /** The rows that each user knows, in any form of ids: rows of ids for a batch, a vector for one user. */
-  ids: IdsInput;
+  /**
+   * The rows that each user knows, in any form of ids: rows of ids for a batch, a vector for one user. Of an open table
+   * keys; those without a row count for nothing.
+   */
+  ids: IdsInput | KeysInput;
   /** How much each of them counts, in the form of `ids`; at least 0. Default: 1. */
   weights?: WeightsInput | undefined;
   /** Added to the diagonal; above 0. */
@@ -34,7 +41,10 @@ export interface FoldInArgs {
  * is the step of a user in implicit alternating least squares (iALS). Sums and Cholesky's decomposition are in float64,
  * but for V^T V, which is in float32 by blocks, and takes longer than all else where it is not given. A user without rows gets zeros. Nothing is on the tape.
  *
- * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight; packed rows too.
+ * Of an open table (`emb.openTable`) the rows that keys have are all rows.
+ *
+ * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight; packed rows too; or an open
+ * table.
  * @param args - What is known of the users, and the weights of the terms.
  * @returns float32 [users, dim], or [dim] for the ids of one user; the caller disposes it.
  * @throws TypeError for arguments of another type; ValueError for ids that the table does not have, for weights that are
@@ -48,13 +58,17 @@ export function foldIn(table: RankedTable, args: FoldInArgs): tf.Tensor {
   const { ids, weights, regularization, unobservedWeight, gram: given } = readOptions<FoldInArgs>(args, fields, 'args');
   const rowsOf = readRankedTable(table);
   const { dim } = rowsOf;
-  const { bags, isBatch } = readBags(ids!, weights);
+  const open = isOpenTable(table) ? table : null;
+  const numbers = open === null ? (ids as IdsInput) : rowsOfKeys(open, ids);
+  const read = readAndFree(numbers, weights, open !== null);
+  const { isBatch } = read;
+  const bags = open === null ? read.bags : withoutUnknown(read.bags);
   const diagonal = readNumber(regularization, 'regularization', 'a positive number', (x) => x > 0);
   const ofAll = readNumber(unobservedWeight ?? 0, 'unobservedWeight', 'a number of at least 0', (x) => x >= 0);
   const users = bags.rowSplits.length - 1;
   const out = newFloats('ids', 'rows of users', [users, dim]);
   const known = readGram(given, dim, ofAll);
-  const gram = ofAll === 0 ? null : (known ?? gramOf(rowsOf, ofAll));
+  const gram = ofAll === 0 ? null : (known ?? gramOf(rowsOf, ofAll, open));
   solveFor(rowsOf, { bags, regularization: diagonal, gram, out });
   return isBatch ? tf.tensor2d(out, [users, dim]) : tf.tensor1d(out);
 }
@@ -87,18 +101,24 @@ function readGram(value: unknown, dim: number, weight: number): Float32Array | n
 }
 
 /** `weight` V^T V. */
-function gramOf(table: Table, weight: number): Float32Array {
+function gramOf(table: Table, weight: number, open: OpenTable | null): Float32Array {
   const { dim } = table;
   const sums = new Float64Array(dim * dim);
-  visitRows(table, (block) => {
-    for (const { firstRow, rows } of rowBlocks({ rows: block.rows, columns: dim })) {
-      const products = tf.tidy(() => {
-        const v = tf.tensor2d(floatRows(block, firstRow, rows).slice(), [rows, dim]);
-        return asOwnRun(() => tf.matMul(v, v, true)).dataSync();
-      });
-      products.forEach((product, i) => (sums[i]! += product));
-    }
-  });
+  const add = (values: Float32Array, rows: number): void => {
+    const products = tf.tidy(() => {
+      const v = tf.tensor2d(values, [rows, dim]);
+      return asOwnRun(() => tf.matMul(v, v, true)).dataSync();
+    });
+    products.forEach((product, i) => (sums[i]! += product));
+  };
+  if (open !== null) visitUsedRows(open, add);
+  else {
+    visitRows(table, (block) => {
+      for (const { firstRow, rows } of rowBlocks({ rows: block.rows, columns: dim })) {
+        add(floatRows(block, firstRow, rows).slice(), rows);
+      }
+    });
+  }
   return Float32Array.from(sums, (sum) => weight * sum);
 }
 
@@ -106,6 +126,15 @@ function readNumber(value: unknown, argument: string, expected: string, isGood: 
   if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
   if (!Number.isFinite(value) || !isGood(value)) throw new ValueError(argument, expected, value);
   return value;
+}
+
+/** The same; `isOwn`: ids in a tensor are freed. */
+function readAndFree(ids: IdsInput, weights: WeightsInput | undefined, isOwn: boolean): ReturnType<typeof readBags> {
+  try {
+    return readBags(ids, weights);
+  } finally {
+    if (isOwn && ids instanceof tf.Tensor) ids.dispose();
+  }
 }
 
 /** The ids of each user, and what they weigh. */

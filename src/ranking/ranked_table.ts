@@ -6,10 +6,11 @@ import { floatRows, rowsIn, type RankingKernels } from '../backends/ranking.js';
 import { kernelSet, storeInUse } from '../backends/registry.js';
 import { readRows } from '../backends/stores/table_rows.js';
 import type { Table } from '../backends/table.js';
-import { ArgumentTypeError, ValueError } from '../base/errors.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { checkLookupTable } from '../lookup/arguments.js';
 import { EmbeddingTable } from '../tables/embedding_table.js';
+import { isOpenTable } from '../tables/keys/is_open_table.js';
 import { referenceKernels } from './reference.js';
 
 /** A table: a tensor or variable [rows, dim], its weight, a table of layers, or a layer that holds one table. */
@@ -19,6 +20,12 @@ const TABLE = 'a rank-2 float32 tensor or variable [rows, dim], or a layer or ta
 
 /** What ranks as a table, whose rows may be packed. */
 export function readRankedTable(value: unknown, argument = 'table'): Table {
+  // Functions that take one as their table have rows of keys alone.
+  if (argument !== 'table' && isOpenTable(value)) {
+    const expected = 'a table whose ids are row numbers: rows of keys come and go';
+    const received = described(`open table ${value.name}`);
+    throw new ValueError(argument, expected, received, 'Give the rows that its `export` gives.');
+  }
   if (value instanceof EmbeddingTable) return checkLookupTable(value.variable, argument);
   if (value instanceof tf.Tensor || value === null || typeof value !== 'object') {
     return checkLookupTable(value, argument);

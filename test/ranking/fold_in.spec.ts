@@ -94,6 +94,41 @@ describeForBackends('foldIn', () => {
     model.dispose();
     small.dispose();
   });
+
+  it('takes keys of an open table, and its rows in use alone', () => {
+    const before = tf.memory().numTensors;
+    const open = emb.openTable({ outputDim: 9, capacity: 70, keys: 'string', seed: 1 });
+    const name = (id: number): string => `item ${id}`;
+    const all = tf.tensor2d(rows);
+    open.upsert([...rows.keys()].map(name), all);
+    // A row that a key had is none of them.
+    const gone = tf.ones([1, 9]);
+    open.upsert(['gone'], gone);
+    open.remove(['gone']);
+    for (const unobservedWeight of [0, 0.3]) {
+      const of = { regularization: 0.2, unobservedWeight };
+      const plain = emb.foldIn(all, { ids: ragged(ids), ...of });
+      const keys = ids.map((user) => [...user.map(name), 'gone', 'never there']);
+      const found = emb.foldIn(open, { ids: keys, ...of });
+      expect(found.shape).toEqual(plain.shape);
+      const expected = plain.dataSync();
+      found.dataSync().forEach((value, i) => expect(value).toBeCloseTo(expected[i]!, 5));
+      const weights = [2, 5, 0.5];
+      const one = emb.foldIn(open, { ids: [name(4), 'never there', name(7)], weights, ...of });
+      const alone = emb.foldIn(all, { ids: [4, 7], weights: [2, 0.5], ...of });
+      const wanted = alone.dataSync();
+      one.dataSync().forEach((value, i) => expect(value).toBeCloseTo(wanted[i]!, 5));
+      tf.dispose([plain, found, one, alone]);
+    }
+    expectError(() => emb.foldIn(open, { ids: [1, 2] as never, regularization: 1 }), 'TypeError', 'ids');
+    const candidates = open as never;
+    expectError(() => emb.layers.bruteForceRetrieval({ candidates, k: 1 }), 'ValueError', 'candidates');
+    const rerank = { table: candidates };
+    expectError(() => emb.topK(all, all, 1, { rerank }), 'ValueError', 'rerank.table');
+    open.dispose();
+    tf.dispose([all, gone]);
+    expect(tf.memory().numTensors).toBe(before);
+  });
 });
 
 describe('foldIn, what it takes', () => {
