@@ -1,6 +1,7 @@
 /**
- * Open tables beside tables of row numbers: a lookup of 40,960 uniform keys with its Adagrad step, a lookup alone, and
- * steps of which a quarter of the keys is new, so that others go. Both take turns; medians. Prints JSON lines.
+ * Open tables beside tables of row numbers: a lookup of 40,960 uniform keys with its Adagrad step, the same by
+ * `emb.capture`, a lookup alone, and steps of which a quarter of the keys is new, so that others go. All take turns;
+ * medians of the time by the clock and of that of processors, which other programs change less. Prints JSON lines.
  *   node --import tsx tools/bench/tables/open_tables.ts [cpu | tensorflow] [rows] [columns]
  */
 import * as tf from '@tensorflow/tfjs';
@@ -29,47 +30,68 @@ function plainStep(ids: Int32Array): void {
   ofPlain.minimize(() => emb.embeddingLookup(plain, ids).sum());
 }
 
+const openCaptured = emb.capture(openStep);
+const plainCaptured = emb.capture((ids: tf.Tensor1D): void => {
+  ofPlain.minimize(() => emb.embeddingLookup(plain, ids).sum());
+});
+
+interface Spent {
+  readonly wall: number;
+  readonly cpu: number;
+}
+
 /** Milliseconds of a call. */
-function ms(run: () => void): number {
-  const from = performance.now();
+function ms(run: () => void): Spent {
+  const [from, used] = [performance.now(), process.cpuUsage()];
   run();
-  return performance.now() - from;
+  const wall = performance.now() - from;
+  const { user, system } = process.cpuUsage(used);
+  return { wall, cpu: (user + system) / 1000 };
 }
 
 for (let first = 0; first < rows; first += count) {
   openStep(BigInt64Array.from({ length: Math.min(count, rows - first) }, (_, i) => keyOf(first + i)));
 }
 const load = new Load();
-const taken = { open: [] as number[], plain: [] as number[], find: [] as number[], gather: [] as number[] };
-for (let round = -3; round < rounds; round++) {
+const taken = new Map<string, Spent[]>();
+for (let round = -5; round < rounds; round++) {
   const ids = Int32Array.from({ length: count }, () => random.whole(0, rows));
   const keys = BigInt64Array.from(ids, keyOf);
   const measured = {
     open: ms(() => openStep(keys)),
     plain: ms(() => plainStep(ids)),
+    openCaptured: ms(() => openCaptured(keys)),
+    plainCaptured: ms(() => tf.tidy(() => plainCaptured(tf.tensor1d(ids, 'int32')))),
     find: ms(() => tf.dispose(emb.embeddingLookup(open, keys) as tf.Tensor)),
     gather: ms(() => tf.dispose(emb.embeddingLookup(plain, ids))),
   };
   if (round < 0) continue;
-  for (const [name, value] of Object.entries(measured)) taken[name as keyof typeof taken].push(value);
+  for (const [name, value] of Object.entries(measured)) taken.set(name, [...(taken.get(name) ?? []), value]);
 }
-const [step, still, find, gather] = [taken.open, taken.plain, taken.find, taken.gather].map(median) as [
-  number,
-  number,
-  number,
-  number,
-];
 const sizes = { bench: 'open tables', backend, rows, dim, keys: count };
-printLine({ ...sizes, what: 'step', openMs: step, plainMs: still, ratio: step / still, otherCpu: load.ofOthers() });
-printLine({ ...sizes, what: 'lookup', openMs: find, plainMs: gather, ratio: find / gather });
+
+function compare(what: string, ours: string, theirs: string): void {
+  const of = (name: string, kind: keyof Spent): number => median(taken.get(name)!.map((spent) => spent[kind]));
+  const [openMs, plainMs] = [of(ours, 'wall'), of(theirs, 'wall')];
+  const cpuRatio = of(ours, 'cpu') / of(theirs, 'cpu');
+  printLine({ ...sizes, what, openMs, plainMs, ratio: openMs / plainMs, cpuRatio, otherCpu: load.ofOthers() });
+}
+
+compare('step', 'open', 'plain');
+if (openCaptured.info.captured) compare('captured step', 'openCaptured', 'plainCaptured');
+compare('lookup', 'find', 'gather');
 
 // Until the table is full, then with keys that go.
 let next = rows;
-const fresh: number[] = [];
+const fresh: Spent[] = [];
+let isFull = false;
 while (fresh.length < rounds) {
-  const isFull = open.stats().evicted > 0;
+  isFull ||= open.stats().evicted > 0;
   const keys = BigInt64Array.from({ length: count }, (_, i) => keyOf(i % 4 === 0 ? next++ : random.whole(0, rows)));
   const taking = ms(() => openStep(keys));
   if (isFull) fresh.push(taking);
 }
-printLine({ ...sizes, what: 'step, a quarter new', openMs: median(fresh), worst: Math.max(...fresh) / median(fresh) });
+const still = median(taken.get('open')!.map(({ cpu }) => cpu));
+const [walls, cpus] = [fresh.map(({ wall }) => wall), fresh.map(({ cpu }) => cpu)];
+const worst = Math.max(...cpus) / median(cpus);
+printLine({ ...sizes, what: 'step, a quarter new', openMs: median(walls), cpuRatio: median(cpus) / still, worst });
