@@ -40,7 +40,8 @@ const zeroPadding = (className: string, padding: unknown): LayerKind => ({
 
 const cropping = (className: string, given: unknown): LayerKind => ({
   className,
-  fields: { cropping: given, ...FORMAT },
+  // Steps are the second axis always.
+  fields: { cropping: given, ...(className !== 'Cropping1D' && FORMAT) },
   shape: (shape, fields) => {
     const pairs = around(shape.length, fields['cropping'], fields);
     return changed(shape, (size, axis) => size - pairs[axis]![0] - pairs[axis]![1]);

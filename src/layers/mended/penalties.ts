@@ -45,6 +45,11 @@ export function penalizeOutputs(layer: tf.layers.Layer, regularizer: object): vo
   ofOutputs.set(layer, regularizer);
 }
 
+/** The regularizer of what a layer gives; null where there is none. */
+export function outputPenaltyOf(layer: tf.layers.Layer): object | null {
+  return ofOutputs.get(layer) ?? null;
+}
+
 /** Mends one layer whose outputs are penalized; after all others, as these may compute in the place of its class. */
 export function mendOutputPenalty(layer: tf.layers.Layer): void {
   const regularizer = ofOutputs.get(layer);

@@ -3,6 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import { toCamelCase } from '../../../base/camel_case.js';
 import { described } from '../../../base/errors.js';
 import { keyInputKind } from '../../../tfjs/models/key_inputs.js';
+import { outputPenaltyOf } from '../../../layers/mended/penalties.js';
+import { serializeRegistered, type Registered } from '../../../tables/registered_objects.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
 import { layerOf, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
@@ -47,6 +49,9 @@ export function inputEntry(tensor: tf.SymbolicTensor, name: string): LayerEntry 
 export function configOf(layer: tf.layers.Layer): Json {
   const config = layer.getConfig() as Json;
   const held = layer as unknown as Json;
+  // Layers of tfjs keep none.
+  const penalty = outputPenaltyOf(layer) as Registered | null;
+  if (penalty !== null) config['activityRegularizer'] = serializeRegistered(penalty);
   const inner = held['layer'];
   if (inner instanceof tf.layers.Layer) config['layer'] = { className: inner.getClassName(), config: configOf(inner) };
   return config;

@@ -9,6 +9,7 @@ import { PYTHON_TIMEOUT_MS, pythonWithKeras, type Python } from '../../../backen
 import { casesOf } from '../../../forms/forms.js';
 import { skipOrFail } from '../../../helpers/backends.js';
 import { outcomeOf, type DrawnModel } from './drawn_models.js';
+import { exportOutcomes } from './exported_models.js';
 
 const SCRIPT = fileURLToPath(new URL('draw_models.py', import.meta.url));
 const COUNT = casesOf('TFJS_EMBEDDINGS_KERAS_MODELS');
@@ -39,6 +40,7 @@ describe('drawn models of Keras', () => {
         spyOn(console, 'warn');
         const refused: string[] = [];
         let drawn = 0;
+        let written = 0;
         for (let first = 0; first < COUNT; first += MOST) {
           const cases = draw(python, version, SEED + first, Math.min(MOST, COUNT - first));
           expect(cases.length).toBe(Math.min(MOST, COUNT - first));
@@ -49,8 +51,15 @@ describe('drawn models of Keras', () => {
             if (kind === 'refused') refused.push(detail);
             else expect([model.seed, kind, detail]).toEqual([model.seed, 'equal', jasmine.any(String)]);
           }
+          if (version === 2) continue;
+          // What is written of them are the same models to Keras.
+          for (const { seed, refused: why, differences } of await exportOutcomes(cases, folder, python)) {
+            if (why === undefined) written++;
+            expect([seed, differences]).toEqual([seed, []]);
+          }
         }
         expect(drawn).toBeGreaterThan(0.8 * COUNT);
+        if (version === 3) expect(written).toBeGreaterThan(0.5 * drawn);
         expect(refused.length)
           .withContext(refused.join('\n'))
           .toBeLessThanOrEqual(Math.ceil(0.05 * drawn) + 1);
