@@ -49,8 +49,9 @@ export function inputEntry(tensor: tf.SymbolicTensor, name: string): LayerEntry 
 export function configOf(layer: tf.layers.Layer): Json {
   const config = layer.getConfig() as Json;
   const held = layer as unknown as Json;
-  // Layers of tfjs keep none.
-  const penalty = outputPenaltyOf(layer) as Registered | null;
+  // Layers of tfjs keep none; of this one it is what its own fields tell.
+  const isOwn = layer.getClassName() === 'TfjsEmbeddings>ActivityRegularization';
+  const penalty = isOwn ? null : (outputPenaltyOf(layer) as Registered | null);
   if (penalty !== null) config['activityRegularizer'] = serializeRegistered(penalty);
   const inner = held['layer'];
   if (inner instanceof tf.layers.Layer) config['layer'] = { className: inner.getClassName(), config: configOf(inner) };
