@@ -6,16 +6,14 @@
 import type * as tf from '@tensorflow/tfjs';
 import { adam, amsgrad, type AdamUpdate } from './adam.js';
 import type { Hyper } from './hyper.js';
-import type { Ops, RowUpdate } from './update_rule.js';
-
-/** Of floats one more is the same number from here on. */
-const MOST_STEPS = 2 ** 24;
+import type { RowUpdate } from './update_rule.js';
 
 /** 1 - beta^steps, by squarings of what is left of 1: exact where beta^steps is near 1. The C core does the same. */
 export function correctionAt(beta: number, steps: number): number {
-  let [part, found] = [1 - beta, 0];
-  for (let left = !(steps > 1) ? 1 : Math.min(Math.floor(steps), MOST_STEPS); left > 0; left >>>= 1) {
-    if ((left & 1) === 1) found += part * (1 - found);
+  let part = 1 - beta;
+  let found = 0;
+  for (let left = Math.max(1, steps); left >= 1; left >>>= 1) {
+    if (left & 1) found += part * (1 - found);
     part *= 2 - part;
   }
   return found;
@@ -34,17 +32,15 @@ function numbersAt(hyper: Hyper, steps: number, asKeras: boolean): Hyper {
 }
 
 /** 1 - beta^steps of rows, [n, 1]. */
-function correctionsAt({ scalar }: Ops, beta: number, steps: tf.Tensor2D): tf.Tensor2D {
-  return beta === 0
-    ? (scalar(1) as tf.Tensor as tf.Tensor2D)
-    : steps.mul<tf.Tensor2D>(Math.log(beta)).expm1<tf.Tensor2D>().neg();
+function correctionsAt(beta: number, steps: tf.Tensor2D): tf.Tensor2D {
+  return steps.mul<tf.Tensor2D>(Math.log(beta)).expm1<tf.Tensor2D>().neg();
 }
 
 function byRow(update: AdamUpdate, asKeras: boolean): RowUpdate {
   return {
+    ...update,
     slots: [...update.slots, 'steps'],
     rowSlots: 1,
-    movesIdleRows: true,
     stepRow(row, slots, id, gradient, hyper) {
       const counts = slots.at(-1)!;
       counts[id]! += 1;
@@ -52,8 +48,8 @@ function byRow(update: AdamUpdate, asKeras: boolean): RowUpdate {
     },
     stepRows(ops, { table, slots }, gradient, hyper) {
       const steps = slots.at(-1)!.add<tf.Tensor2D>(1);
-      const correction1 = correctionsAt(ops, hyper.beta1, steps);
-      const correction2 = correctionsAt(ops, hyper.beta2, steps);
+      const correction1 = correctionsAt(hyper.beta1, steps);
+      const correction2 = correctionsAt(hyper.beta2, steps);
       const epsilon = asKeras ? ops.div<tf.Tensor2D>(hyper.epsilon, correction2.sqrt()) : hyper.epsilon;
       const own = { ...hyper, correction1, correction2, epsilon };
       const next = update.stepRows(ops, { table, slots: slots.slice(0, -1) }, gradient, own);

@@ -10,6 +10,6 @@ export const adamW = {
   defaults: { weightDecay: 0.004, multiplyWeightDecayByLearningRate: true },
   keras: { ...adam.keras, className: 'AdamW' },
   hyper: (settings, step) => corrected(settings, step, true),
-  update: ({ amsgrad }, byRow) => (byRow ? (amsgrad ? 'amsgradByRow' : 'adamWByRow') : amsgrad ? 'amsgrad' : 'adam'),
+  update: (settings, byRow) => (byRow && !settings.amsgrad ? 'adamWByRow' : adam.update(settings, byRow)),
   dense: () => null,
 } as const satisfies UpdateRule;
