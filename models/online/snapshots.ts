@@ -21,6 +21,8 @@ interface Newest {
   readonly at: number;
 }
 
+/** Snapshots that may be outrun by newer ones, one after the other, while they are read. */
+const TRIES = 20;
 const TABLES = ['users', 'items'] as const;
 
 const folderOf = (folder: string): string => join(folder, 'snapshots');
@@ -107,6 +109,8 @@ export class Follower {
   #towers: tf.LayersModel | null = null;
   #users: tf.LayersModel | null = null;
   #position: Position = { batch: -1, event: 0 };
+  /** Whether a delta was applied in part: its tables are no snapshot, and nothing leads on from them. */
+  #isTorn = false;
   #at = 0;
 
   constructor(readonly folder: string) {}
@@ -137,18 +141,30 @@ export class Follower {
 
   /** Goes to the newest snapshot; returns whether it is another one. */
   async update(): Promise<boolean> {
-    const newest = readNewest(this.folder);
-    if (newest === null || newest.position.batch === this.#position.batch) return false;
+    for (let tries = 1; ; tries++) {
+      const newest = readNewest(this.folder);
+      if (newest === null || newest.position.batch === this.#position.batch) return false;
+      try {
+        await this.#follow(newest);
+        return true;
+      } catch (error) {
+        // The writer takes away what newer snapshots do without: what was being read may be gone.
+        const isOutrun = readNewest(this.folder)?.position.batch !== newest.position.batch;
+        if (!isOutrun || tries === TRIES) throw error;
+      }
+    }
+  }
+
+  async #follow(newest: Newest): Promise<void> {
     if (!this.#leadsTo(newest)) await this.#begin(newest.base);
     for (const batch of newest.deltas) if (batch > this.#position.batch) await this.#apply(batch);
     this.#position = newest.position;
     this.#at = newest.at;
-    return true;
   }
 
   /** Whether deltas lead from this model to a snapshot. */
   #leadsTo({ base, deltas }: Newest): boolean {
-    return this.#position.batch === base || deltas.includes(this.#position.batch);
+    return !this.#isTorn && (this.#position.batch === base || deltas.includes(this.#position.batch));
   }
 
   async #begin(batch: number): Promise<void> {
@@ -159,14 +175,17 @@ export class Follower {
     this.#towers = towers;
     this.#users = userTower(towers);
     this.#position = position;
+    this.#isTorn = false;
   }
 
   async #apply(batch: number): Promise<void> {
     const tables = emb.openTables(this.#towers!);
+    this.#isTorn = true;
     for (const name of TABLES) await tables[name]!.applyDelta(deltaPath(this.folder, batch, name));
     const dense = await emb.weights.readSafetensors(deltaPath(this.folder, batch, 'dense'));
     for (const [name, variable] of Object.entries(smallWeights(this.#towers!))) variable.assign(dense[name]!);
     tf.dispose(dense);
     this.#position = { ...this.#position, batch };
+    this.#isTorn = false;
   }
 }

@@ -373,6 +373,17 @@ case("ListDiff", f([0.5, -1, 0.5]), f([]), note="numbers, nothing to leave out")
 case("ListDiff", i([]), i([3]), note="nothing")
 case("ListDiff", f([[1, 2]]), f([1]), note="a matrix")
 
+STEPS = [[1, 2, 3], [4, 5, 6]]
+case("ReverseSequence", f(STEPS), i([2, 3]), seq_dim=1, batch_dim=0)
+case("ReverseSequence", i(STEPS), i([0, 2, 1]), note="along the rows", seq_dim=0, batch_dim=1)
+case("ReverseSequence", s([["a", "b"], ["c", "d"]]), i([2, 1]), note="strings", seq_dim=1, batch_dim=0)
+case("ReverseSequence", f([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]), i([1, 2]), note="rows of steps", seq_dim=1, batch_dim=0)
+case("ReverseSequence", f(STEPS), i([2, 4]), note="more than there are", seq_dim=1, batch_dim=0)
+case("ReverseSequence", f(STEPS), i([2, -1]), note="less than none", seq_dim=1, batch_dim=0)
+case("ReverseSequence", f(STEPS), i([2]), note="too few lengths", seq_dim=1, batch_dim=0)
+case("ReverseSequence", f(STEPS), i([2, 3]), note="one axis for both", seq_dim=0, batch_dim=0)
+case("ReverseSequence", f(STEPS), i([2, 3]), note="an axis too many", seq_dim=2, batch_dim=0)
+
 SIGNATURES = [signature(op) for op in dict.fromkeys(entry["op"] for entry in CASES)]
 with open(os.path.join(HERE, "graph_ops.json"), "w") as file:
     json.dump({"tensorflow": tf.__version__, "signatures": SIGNATURES, "cases": CASES}, file, separators=(",", ":"))

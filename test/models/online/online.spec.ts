@@ -57,7 +57,7 @@ describe('models/online', () => {
     it(`with ${kind} learns every acknowledged event once, and is what a replay gives, though it is killed`, async () => {
       const programs = postgresPrograms();
       if (kind === 'PostgreSQL' && programs === null)
-        return pending('PostgreSQL is not installed (Debian: postgresql)');
+        return pending('this machine has no PostgreSQL (Debian: postgresql)');
       const server = kind === 'PostgreSQL' ? await PostgresServer.start(programs!) : null;
       try {
         const [folder, random, visitors] = [newFolder(), new Random(11), new MadeUpVisitors(3, 300)];

@@ -25,7 +25,7 @@ for (const kind of ['SQLite', 'PostgreSQL']) {
 
     beforeAll(async () => {
       if (kind === 'SQLite') return;
-      if (programs === null) return pending('PostgreSQL is not installed (Debian: postgresql)');
+      if (programs === null) return pending('this machine has no PostgreSQL (Debian: postgresql)');
       server = await PostgresServer.start(programs);
       database = server.url;
     }, 120_000);
@@ -35,7 +35,7 @@ for (const kind of ['SQLite', 'PostgreSQL']) {
     });
 
     beforeEach(() => {
-      if (kind === 'PostgreSQL' && server === null) return pending('PostgreSQL is not installed');
+      if (kind === 'PostgreSQL' && server === null) return pending('this machine has no PostgreSQL');
       folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-store-'));
     });
 
