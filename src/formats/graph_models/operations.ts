@@ -1,6 +1,6 @@
 /** The ops that plain kernels run. Signatures are those of TensorFlow 2.21; a test compares them. */
 import type * as tf from '@tensorflow/tfjs';
-import { ValueError } from '../../base/errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import { hostArray, integers } from './host_array.js';
 import { ANY, FLOATS, NUMBERS, operation, type Operation } from './operation.js';
 import { dynamicPartition, dynamicStitch } from './reference/partitions.js';
@@ -26,7 +26,7 @@ import {
   sparseToDense,
 } from './reference/sparse.js';
 import { sparseAdd, sparseReduce, withDense } from './reference/sparse_sums.js';
-import { scatter, type Meeting } from './reference/scatter.js';
+import { checkScatter, scatter, type Meeting } from './reference/scatter.js';
 import { sparseTensorDenseMatMul } from './reference/sparse_matmul.js';
 import { reverseSequence } from './reference/reverse_sequence.js';
 import { stridedSliceGrad } from './reference/strided_slice_grad.js';
@@ -259,16 +259,32 @@ const MASKS = {
 } as const;
 
 const scattered = (name: string, dtypes: readonly tf.DataType[], how: Meeting): Operation =>
-  operation(`TensorScatter${name}(tensor: T, indices: Tindices, updates: T) -> output: T`, dtypes, (call) =>
-    scatter(call.one('tensor'), call.one('indices'), call.one('updates'), how),
+  operation(
+    `TensorScatter${name}(tensor: T, indices: Tindices, updates: T) -> output: T`,
+    dtypes,
+    (call) => scatter(call.one('tensor'), call.one('indices'), call.one('updates'), how),
+    { checkCounts: ([tensor, indices, updates]) => checkScatter(tensor!.shape, indices!, updates!) },
   );
 
 const DATA_FLOW: Operation[] = [
-  operation('ScatterNd(indices: Tindices, updates: T, shape: Tindices) -> output: T', ANY, (call) => {
-    const updates = call.one('updates');
-    const zeros = hostArray(updates.dtype, Array.from(integers(call.one('shape'), 'shape')));
-    return scatter(zeros, call.one('indices'), updates, 'add');
-  }),
+  operation(
+    'ScatterNd(indices: Tindices, updates: T, shape: Tindices) -> output: T',
+    ANY,
+    (call) => {
+      const updates = call.one('updates');
+      const zeros = hostArray(updates.dtype, Array.from(integers(call.one('shape'), 'shape')));
+      return scatter(zeros, call.one('indices'), updates, 'add');
+    },
+    {
+      checkCounts: ([indices, updates, shape]) => {
+        // Sizes are compared where they are read.
+        if (shape!.shape.length !== 1) {
+          throw new ValueError('shape', 'a vector of sizes', described(`shape [${shape!.shape.join(', ')}]`));
+        }
+        checkScatter(new Array<null>(shape!.shape[0]!).fill(null), indices!, updates!);
+      },
+    },
+  ),
   scattered('Update', ANY, 'update'),
   scattered('Add', NUMBERS, 'add'),
   scattered('Sub', NUMBERS, 'sub'),

@@ -103,6 +103,14 @@ describeForBackends(
       expect(() => run('RaggedRange', numbers, {})).toThrowMatching((error: Error) => error.name === 'ValueError');
     });
 
+    it('updates that do not belong to the places are refused', () => {
+      const [at, one] = [int32([0, 1], [2, 1]), float32([1, 2])];
+      expectError(() => run('TensorScatterAdd', [ROWS, at, one], {}), 'ValueError', 'updates', '[2]');
+      expectError(() => run('ScatterNd', [at, one, int32([2, 2])], {}), 'ValueError', 'updates', '[2]');
+      expectError(() => run('ScatterNd', [at, ROWS, int32([2, 2], [1, 2])], {}), 'ValueError', 'shape', '[1, 2]');
+      expectError(() => run('ScatterNd', [int32([0, 0, 0], [1, 3]), one, int32([2])], {}), 'ValueError', 'indices');
+    });
+
     it('300 spoilt calls give results or errors that name an argument', () => {
       const random = new Random(26);
       const { cases } = goldenOps();

@@ -28,19 +28,33 @@ function met(
   values[at] = dtype === 'bool' ? Number(result !== 0) : result;
 }
 
-/** `updates[i]` meets the part of the tensor that `indices[i]` names, one after the other. */
-export function scatter(tensor: HostArray, indices: HostArray, updates: HostArray, how: Meeting): HostArray {
-  const { shape } = tensor;
+interface Shaped {
+  readonly shape: readonly number[];
+}
+
+/**
+ * Throws ValueError for shapes that do not belong together; null in that of the result: a size that is not looked at.
+ * Kernels of TensorFlow end the process for some of them.
+ */
+export function checkScatter(shape: readonly (number | null)[], indices: Shaped, updates: Shaped): void {
   const depth = indices.shape.at(-1);
   if (depth === undefined || depth > shape.length) {
     const expected = `rows of at most ${shape.length} numbers, as many as the result has axes`;
     throw new ValueError('indices', expected, described(`shape [${indices.shape.join(', ')}]`));
   }
   const expected = [...indices.shape.slice(0, -1), ...shape.slice(depth)];
-  if (expected.join() !== updates.shape.join()) {
+  const isAlike = expected.every((size, axis) => size === null || size === updates.shape[axis]);
+  if (!isAlike || expected.length !== updates.shape.length) {
     const received = described(`shape [${updates.shape.join(', ')}]`);
-    throw new ValueError('updates', `the shape [${expected.join(', ')}]`, received);
+    throw new ValueError('updates', `the shape [${expected.map((size) => size ?? '?').join(', ')}]`, received);
   }
+}
+
+/** `updates[i]` meets the part of the tensor that `indices[i]` names, one after the other. */
+export function scatter(tensor: HostArray, indices: HostArray, updates: HostArray, how: Meeting): HostArray {
+  const { shape } = tensor;
+  checkScatter(shape, indices, updates);
+  const depth = indices.shape.at(-1)!;
   const width = sizeOf(shape.slice(depth));
   const places = integers(indices, 'indices');
   const result = hostArray(tensor.dtype, shape, tensor.values.slice());
