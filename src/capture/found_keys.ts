@@ -36,6 +36,19 @@ function isTrained(model: tf.LayersModel, purpose: Purpose, { variable }: OpenTa
   return purpose === 'train' && compiledOf(model).optimizer_ instanceof SparseOptimizer && variable?.trainable === true;
 }
 
+/** Runs a training step of open tables: what it counts in them holds where it goes well. */
+export function inStepsOf<T>(tables: ReadonlySet<OpenTable>, run: () => T): T {
+  try {
+    for (const table of tables) table.begin();
+    const result = run();
+    for (const table of tables) table.commit();
+    return result;
+  } catch (error) {
+    for (const table of tables) table.undo();
+    throw error;
+  }
+}
+
 /**
  * Runs a step of a model, `run`, with the row numbers of all keys in its data. What they count holds if it goes well.
  */
@@ -54,26 +67,23 @@ export function withFoundKeys(
   const trained = new Set(uses.flat().flatMap(({ table }) => (isTrained(model, purpose, table) ? [table] : [])));
   const made: tf.Tensor[] = [];
   try {
-    for (const table of trained) table.begin();
-    const found = data.map((tensor, place) => {
-      const input = inputs[place]!;
-      if (input === null) return tensor;
-      const known = input.unknown();
-      for (const use of uses[place]!) {
-        const rows = input.find(use, trained.has(use.table));
-        made.push(...tensorsOf(rows));
-        known.know(use, rows);
-      }
-      const standIn = keyedLike(tensor!, known);
-      made.push(standIn);
-      return standIn;
-    });
-    const results = run(found);
-    for (const table of trained) table.commit();
-    return results;
-  } catch (error) {
-    for (const table of trained) table.undo();
-    throw error;
+    return inStepsOf(trained, () =>
+      run(
+        data.map((tensor, place) => {
+          const input = inputs[place]!;
+          if (input === null) return tensor;
+          const known = input.unknown();
+          for (const use of uses[place]!) {
+            const rows = input.find(use, trained.has(use.table));
+            made.push(...tensorsOf(rows));
+            known.know(use, rows);
+          }
+          const standIn = keyedLike(tensor!, known);
+          made.push(standIn);
+          return standIn;
+        }),
+      ),
+    );
   } finally {
     tf.dispose(made);
   }

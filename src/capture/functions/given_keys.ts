@@ -5,6 +5,7 @@ import type { LookupScope } from '../../lookup/lookup.js';
 import { isSameUse, type KeyUse } from '../../tables/keys/key_input.js';
 import type { OpenTable } from '../../tables/keys/open_table.js';
 import { readKeys } from '../../tables/keys/read_keys.js';
+import { inStepsOf } from '../found_keys.js';
 
 /** What keys are given as: other arrays are told apart by what they hold. */
 export type GivenKeys = BigInt64Array | BigUint64Array;
@@ -66,18 +67,14 @@ export class NotedKeys {
     const trained = new Set(this.#uses.flatMap(({ table, trains }) => (trains ? [table] : [])));
     const made: tf.Tensor1D[] = [];
     try {
-      for (const table of trained) table.begin();
-      for (const { table, skipZero, place, trains } of this.#uses) {
-        const batch = readKeys(given[place], table.keyKind, 'keys');
-        const rows = trains ? table.trainedRowsOf(batch, skipZero) : table.foundRowsOf(batch, skipZero);
-        made.push(...rows.map((each) => tf.tensor1d(each, 'int32')));
-      }
-      const result = call(made);
-      for (const table of trained) table.commit();
-      return result;
-    } catch (error) {
-      for (const table of trained) table.undo();
-      throw error;
+      return inStepsOf(trained, () => {
+        for (const { table, skipZero, place, trains } of this.#uses) {
+          const batch = readKeys(given[place], table.keyKind, 'keys');
+          const rows = trains ? table.trainedRowsOf(batch, skipZero) : table.foundRowsOf(batch, skipZero);
+          made.push(...rows.map((each) => tf.tensor1d(each, 'int32')));
+        }
+        return call(made);
+      });
     } finally {
       tf.dispose(made);
     }
