@@ -1,6 +1,7 @@
 /** Learns the events of a store, each once and in their order, whatever happens to the process. */
 import * as tf from '@tensorflow/tfjs';
 import { loadNewest, saveCheckpoint, type Position } from './checkpoints.js';
+import type { Event } from './event.js';
 import { learn, type StepResult } from './learner.js';
 import type { Options } from './options.mjs';
 import type { Batch, EventStore } from './stores/event_store.js';
@@ -59,7 +60,12 @@ export class Trainer {
       const batches = await this.store.batchesFrom(this.#position.batch + 1, RECORDED);
       for (const batch of batches) {
         if (batch.number > last) return this.#position.batch - from;
-        await this.#learn(batch, learned);
+        const events = await this.store.eventsAfter(batch.after, batch.last - batch.after);
+        await this.#learn(
+          batch,
+          events.filter(({ id }) => id <= batch.last),
+          learned,
+        );
       }
       if (batches.length === 0) return this.#position.batch - from;
     }
@@ -73,21 +79,23 @@ export class Trainer {
     const batch: Batch = { number: number + 1, after, last: events.at(-1)!.id };
     // Recorded first: a process that is killed while it learns learns the same events together again.
     await this.store.record(batch);
-    await this.#learn(batch, learned);
+    await this.#learn(batch, events, learned);
     return events.length;
   }
 
-  async #learn({ number, after, last }: Batch, learned: (result: StepResult, events: number) => void): Promise<void> {
+  async #learn(
+    { number, after, last }: Batch,
+    events: readonly Event[],
+    learned: (result: StepResult, events: number) => void,
+  ): Promise<void> {
     if (number !== this.#position.batch + 1 || after !== this.#position.event) {
       const expected = `batch ${this.#position.batch + 1} after event ${this.#position.event}`;
       throw new Error(`the store goes on with batch ${number} after event ${after}, the model with ${expected}`);
     }
-    const events = await this.store.eventsAfter(after, last - after);
-    const whole = events.filter(({ id }) => id <= last);
-    const histories = await this.store.historiesOf(whole, this.options.history);
-    const result = await learn(this.towers, whole, histories);
+    const histories = await this.store.historiesOf(events, this.options.history);
+    const result = await learn(this.towers, events, histories);
     this.#position = { batch: number, event: last };
-    learned(result, whole.length);
+    learned(result, events.length);
   }
 
   /** Keeps the model as it is. */
