@@ -321,15 +321,7 @@ static int32_t number_ascending(te_groups* g, int64_t start, int64_t end, int64_
   }
   for (int64_t w = 0; w < words; w++) {
     for (uint64_t bits = seen[w]; bits != 0; bits &= bits - 1) {
-      uint32_t bit = 0;
-#if defined(_MSC_VER) && !defined(__clang__)
-      unsigned long index;
-      _BitScanForward64(&index, bits);
-      bit = (uint32_t)index;
-#else
-      bit = (uint32_t)__builtin_ctzll(bits);
-#endif
-      const uint32_t at = (uint32_t)w * 64 + bit;
+      const uint32_t at = (uint32_t)w * 64 + (uint32_t)te_lowest_bit(bits);
       last[at] = rows;
       g->rows[row + rows] = (int32_t)(base + at);
       g->ends[row + rows++] = 0;

@@ -68,6 +68,17 @@
 TE_INLINE int64_t te_min(int64_t a, int64_t b) { return a < b ? a : b; }
 TE_INLINE int64_t te_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* The number of the lowest bit that is set; one is. */
+TE_INLINE int te_lowest_bit(uint64_t bits) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  unsigned long index;
+  _BitScanForward64(&index, bits);
+  return (int)index;
+#else
+  return __builtin_ctzll(bits);
+#endif
+}
+
 /* ---- touching ---- */
 
 /*

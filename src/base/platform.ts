@@ -117,6 +117,8 @@ export interface ColumnKernels {
 
 /** Functions of the C core on the index of keys of an open table: `KeySearch` says what they do. */
 export interface KeyKernels {
+  /** Bytes from the start of a buffer to where so many bytes should begin: at a line of the cache, or a huge page. */
+  tableOffset(buffer: ArrayBuffer, bytes: number): number;
   findKeys(
     groups: Int32Array,
     entries: Int32Array,

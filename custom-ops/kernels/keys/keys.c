@@ -6,15 +6,18 @@
 
 #if !defined(__wasm__) /* called by the addon alone */
 #include <string.h>
+#if defined(__SSE2__) || defined(_M_X64)
+#include <emmintrin.h>
+#endif
 
-#define BLOCK 64
+#define BLOCK 256
 #define LAST 2
 #define COUNT 3
 
 /* Where a key would lie. */
 typedef struct sought {
-  const int32_t* first; /* group of its shard */
-  int64_t home;
+  const int32_t* group; /* its home */
+  uint32_t shard;
   uint32_t tag;
 } sought;
 
@@ -27,73 +30,61 @@ TE_INLINE uint64_t hash_key(uint64_t key) {
   return key ^ key >> 33;
 }
 
+TE_INLINE const int32_t* first_group(const te_key_index* index, uint32_t shard) {
+  return index->groups + (int64_t)shard * index->shard_groups * TE_GROUP_WORDS;
+}
+
 TE_INLINE sought seek(const te_key_index* index, const int32_t* key) {
   const uint64_t hash = hash_key((uint64_t)(uint32_t)key[0] | (uint64_t)(uint32_t)key[1] << 32);
-  const int64_t shard = (int64_t)(hash & (uint64_t)(index->shards - 1));
   sought s;
-  s.first = index->groups + shard * index->shard_groups * TE_GROUP_WORDS;
-  s.home = (int64_t)(((hash >> 32) * (uint64_t)index->shard_groups) >> 32);
+  s.shard = (uint32_t)hash & (uint32_t)(index->shards - 1);
+  s.group = first_group(index, s.shard) + (((hash >> 32) * (uint64_t)index->shard_groups) >> 32) * TE_GROUP_WORDS;
   s.tag = 0x80u | (uint32_t)(hash >> 8 & 0x7f);
   return s;
 }
 
-/* Bytes of `tags` that equal `tag`, by their high bits; a byte above an equal one may be told wrongly. */
-TE_INLINE uint64_t equal_bytes(uint64_t tags, uint64_t tag) {
+#if defined(__SSE2__) || defined(_M_X64)
+/* A bit for each place of a group whose tag this is. */
+TE_INLINE uint32_t places_with(const int32_t* group, uint32_t tag) {
+  const __m128i tags = _mm_loadu_si128((const __m128i*)(group + TE_GROUP_ROWS));
+  return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8((char)tag))) & 0xfffu;
+}
+#else
+/* The same of eight bytes; a bit above an equal byte may be told wrongly, which the key of the row puts right. */
+TE_INLINE uint32_t equal_bytes(uint64_t tags, uint32_t tag) {
   const uint64_t x = tags ^ tag * 0x0101010101010101u;
-  return (x - 0x0101010101010101u) & ~x & 0x8080808080808080u;
+  const uint64_t high = (x - 0x0101010101010101u) & ~x & 0x8080808080808080u;
+  return (uint32_t)((high >> 7) * 0x0102040810204080u >> 56);
 }
 
-/* The lowest byte with its high bit set. */
-TE_INLINE int lowest_byte(uint64_t bytes) {
-  int place = 0;
-  while ((bytes & 0x80) == 0) bytes >>= 8, place++;
-  return place;
-}
-
-TE_INLINE int32_t row_in(const te_key_index* index, const int32_t* group, uint64_t equal, int from, const int32_t* key) {
-  for (; equal != 0; equal &= equal - 1) {
-    const uint64_t lowest = equal & (0 - equal);
-    const int32_t row = group[from + lowest_byte(lowest)];
-    if ((uint32_t)row >= (uint64_t)index->capacity) continue;
-    const int32_t* entry = index->entries + (int64_t)row * TE_ENTRY_WORDS;
-    if (entry[0] == key[0] && entry[1] == key[1]) return row;
-  }
-  return -1;
-}
-
-/* The tags of a group: those of its first eight rows, and of the other four. */
-TE_INLINE void tags_of(const int32_t* group, uint64_t tags[2]) {
+TE_INLINE uint32_t places_with(const int32_t* group, uint32_t tag) {
+  uint64_t first;
   uint32_t last;
-  memcpy(tags, group + TE_GROUP_ROWS, 8);
+  memcpy(&first, group + TE_GROUP_ROWS, 8);
   memcpy(&last, group + TE_GROUP_ROWS + 2, 4);
-  tags[1] = last;
+  return equal_bytes(first, tag) | (equal_bytes(last, tag) & 0xfu) << 8;
+}
+#endif
+
+TE_INLINE int has_key(const te_key_index* index, int32_t row, const int32_t* key) {
+  if ((uint32_t)row >= (uint64_t)index->capacity) return 0;
+  const int32_t* entry = index->entries + (int64_t)row * TE_ENTRY_WORDS;
+  return entry[0] == key[0] && entry[1] == key[1];
 }
 
 TE_INLINE int32_t find_row(const te_key_index* index, const sought* s, const int32_t* key) {
-  int64_t at = s->home;
+  const int32_t* first = first_group(index, s->shard);
+  const int32_t* end = first + index->shard_groups * TE_GROUP_WORDS;
+  const int32_t* group = s->group;
   for (int64_t probe = 0; probe < index->shard_groups; probe++) {
-    const int32_t* group = s->first + at * TE_GROUP_WORDS;
-    uint64_t tags[2];
-    tags_of(group, tags);
-    int32_t row = row_in(index, group, equal_bytes(tags[0], s->tag), 0, key);
-    if (row < 0) row = row_in(index, group, equal_bytes(tags[1], s->tag) & 0x80808080u, 8, key);
-    if (row >= 0 || group[TE_GROUP_WORDS - 1] == 0) return row;
-    at = at + 1 == index->shard_groups ? 0 : at + 1;
+    for (uint32_t places = places_with(group, s->tag); places != 0; places &= places - 1) {
+      const int32_t row = group[te_lowest_bit(places)];
+      if (has_key(index, row, key)) return row;
+    }
+    if (group[TE_GROUP_WORDS - 1] == 0) return -1;
+    group = group + TE_GROUP_WORDS == end ? first : group + TE_GROUP_WORDS;
   }
   return -1;
-}
-
-/* Has the entry that the home group names on its way from memory. */
-TE_INLINE void prefetch_entry(const te_key_index* index, const sought* s) {
-  const int32_t* group = s->first + s->home * TE_GROUP_WORDS;
-  uint64_t tags[2];
-  tags_of(group, tags);
-  uint64_t equal = equal_bytes(tags[0], s->tag);
-  int from = 0;
-  if (equal == 0) equal = equal_bytes(tags[1], s->tag) & 0x80808080u, from = 8;
-  if (equal == 0) return;
-  const int32_t row = group[from + lowest_byte(equal & (0 - equal))];
-  te_prefetch_write((uintptr_t)index->entries + (uintptr_t)(uint32_t)row * sizeof(int32_t) * TE_ENTRY_WORDS);
 }
 
 /* Rows of a block of keys; each is in the index, or -1. */
@@ -102,11 +93,17 @@ TE_INLINE void find_block(const te_key_index* index, const int32_t* keys, int64_
   sought block[BLOCK];
   for (int64_t i = 0; i < count; i++) {
     block[i] = seek(index, keys + 2 * i);
-    te_prefetch((uintptr_t)(block[i].first + block[i].home * TE_GROUP_WORDS));
+    te_prefetch((uintptr_t)block[i].group);
   }
-  for (int64_t i = 0; i < count; i++) prefetch_entry(index, &block[i]);
+  /* The row that the home group names first is nearly always that of the key. */
   for (int64_t i = 0; i < count; i++) {
-    const int32_t row = find_row(index, &block[i], keys + 2 * i);
+    const uint32_t places = places_with(block[i].group, block[i].tag);
+    found[i] = places == 0 ? -1 : block[i].group[te_lowest_bit(places)];
+    te_prefetch_write((uintptr_t)index->entries + (uintptr_t)(uint32_t)found[i] * sizeof(int32_t) * TE_ENTRY_WORDS);
+  }
+  for (int64_t i = 0; i < count; i++) {
+    const int32_t* key = keys + 2 * i;
+    const int32_t row = has_key(index, found[i], key) ? found[i] : find_row(index, &block[i], key);
     const int is_there = row >= 0 && index->entries[(int64_t)row * TE_ENTRY_WORDS + LAST] >= oldest;
     found[i] = is_there ? row : -1;
   }

@@ -17,14 +17,11 @@ import {
 } from '../kernel_set.js';
 import type { MatrixProduct, ModelKernels } from '../model_kernels.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
+import { alignedMemory } from '../stores/aligned_memory.js';
 import type { FoldInJob, IdLists, TopKJob } from '../ranking.js';
 import type { Addon, BagArguments, ListsArguments, LookupArguments, RowsArguments, StepArguments } from './addon.js';
 
-const LINE = 64;
 const NO_IDS = new Int32Array(0);
-const HUGE_PAGE = 2 ** 21;
-/** From this many bytes on a table gets huge pages. */
-const LARGE_TABLE = 2 ** 22;
 
 function bagArguments(bags: HostBags, options: BagOptions): BagArguments {
   return [
@@ -116,10 +113,9 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
   }
 
   allocate(length: number): Float32Array {
-    const bytes = 4 * length;
-    const room = bytes + (bytes < LARGE_TABLE ? LINE : HUGE_PAGE);
-    const buffer = fitting('table', 'values', [length], () => new ArrayBuffer(room));
-    return new Float32Array(buffer, this.addon.tableOffset(buffer, bytes), length);
+    const { tableOffset } = this.addon;
+    const { buffer, offset } = fitting('table', 'values', [length], () => alignedMemory(4 * length, tableOffset));
+    return new Float32Array(buffer, offset, length);
   }
 
   lookUp(lookups: readonly HostLookup[]): void {

@@ -7,7 +7,9 @@
  * pass it by because it was full. A key lies in its home group or, where that was full, in the next one with room: a
  * search ends at a group that no key has passed.
  */
+import { alignedMemory } from '../../backends/stores/aligned_memory.js';
 import { ValueError, described } from '../../base/errors.js';
+import { platform } from '../../base/platform.js';
 import type { ChangedRows } from './changed_rows.js';
 
 /** Words of a group, and of an entry. */
@@ -79,6 +81,14 @@ export class KeyHash {
   }
 }
 
+/** Words that begin at a line of the cache where the C core reads them, so that a group is one; all 0. */
+function wordsOnLines(words: number): Int32Array {
+  const core = platform().keys;
+  if (core === undefined) return new Int32Array(words);
+  const { buffer, offset } = alignedMemory(4 * words, core.tableOffset);
+  return new Int32Array(buffer, offset, words);
+}
+
 /** The arrays of an index. */
 export interface KeyArrays {
   readonly groups: Int32Array;
@@ -110,15 +120,15 @@ export class KeyIndex implements KeyArrays {
     this.shardGroups = Math.max(1, Math.ceil((quotaOf(capacity, 0) * 2) / MOST_OF_24));
     const words = this.shardCount * this.shardGroups * GROUP_WORDS;
     try {
-      this.groups = new Int32Array(words);
-      this.entries = new Int32Array(capacity * ENTRY_WORDS);
+      this.groups = wordsOnLines(words);
+      this.entries = wordsOnLines(capacity * ENTRY_WORDS);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       const bytes = 4 * (words + capacity * ENTRY_WORDS);
       throw new ValueError('capacity', 'keys that fit into memory', described(`${capacity} (${bytes} bytes of keys)`));
     }
     this.shards = new Int32Array(this.shardCount * SHARD_WORDS);
-    this.#tags = new Uint8Array(this.groups.buffer);
+    this.#tags = new Uint8Array(this.groups.buffer, this.groups.byteOffset, 4 * words);
   }
 
   /** How many keys have a row. */

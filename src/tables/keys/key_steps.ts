@@ -22,6 +22,8 @@ export interface Admissions {
   readonly admitted: Int32Array;
   /** The keys that lost their rows. */
   readonly evicted: KeyWords;
+  /** How many keys of the batch have no row. */
+  readonly unknown: number;
 }
 
 /** Finds and touches keys; the C core has the same. */
@@ -277,7 +279,7 @@ export class KeySteps {
     const missing = missingOf(rows);
     if (missing.length === 0) {
       this.#note(touched, changes);
-      return this.#told(NONE, evicted);
+      return this.#told(NONE, evicted, 0);
     }
     const seen = this.#seen;
     this.#lookAtSeen(changes, seen);
@@ -318,7 +320,7 @@ export class KeySteps {
       changes.places.push(counted.places[i]!);
       changes.words.push(counted.words[i]!);
     }
-    if (fresh.lows.length === 0) return this.#told(NONE, evicted);
+    if (fresh.lows.length === 0) return this.#told(NONE, evicted, missing.length);
     perShard.forEach((more, shard) => this.#makeRoom(shard, more, evicted));
     const admitted = new Int32Array(fresh.lows.length);
     const begun = new Int32Array(3 * admitted.length);
@@ -333,13 +335,16 @@ export class KeySteps {
     changes.touched.push(begun);
     changes.looked = changes.touched.length;
     perShard.forEach((more, shard) => (seen[shard]! += more));
+    let unknown = missing.length;
     for (let m = 0; m < missing.length; m++) {
       const i = missing[m]!;
       const place = fresh.find(keys[2 * i]!, keys[2 * i + 1]!);
       // One that was seen too long ago, and is not admitted again, has its row until somebody needs it.
-      if (place >= 0) rows[i] = admitted[place]!;
+      if (place < 0) continue;
+      rows[i] = admitted[place]!;
+      unknown -= 1;
     }
-    return this.#told(admitted, evicted);
+    return this.#told(admitted, evicted, unknown);
   }
 
   /** Takes what rows of a batch were. */
@@ -348,10 +353,10 @@ export class KeySteps {
     changes.used += touched.length;
   }
 
-  #told(admitted: Int32Array, evicted: number[]): Admissions {
+  #told(admitted: Int32Array, evicted: number[], unknown: number): Admissions {
     this.admitted += admitted.length;
     this.evicted += evicted.length / 2;
-    return { admitted, evicted: evicted.length === 0 ? NONE : Int32Array.from(evicted) };
+    return { admitted, evicted: evicted.length === 0 ? NONE : Int32Array.from(evicted), unknown };
   }
 
   /** How often a key without a row has come, where it is to get one now; 0: it is not. */
@@ -397,7 +402,7 @@ export class KeySteps {
     rows.forEach((row, i) => {
       if (row < 0) rows[i] = index.find(keys[2 * i]!, keys[2 * i + 1]!);
     });
-    return this.#told(admitted, evicted);
+    return this.#told(admitted, evicted, 0);
   }
 
   /** Takes their rows from keys, between steps. */
@@ -410,7 +415,7 @@ export class KeySteps {
     const evicted: number[] = [];
     const rows = Int32Array.from(this.index.rows());
     for (const row of lowest(rows, this.scores(rows), rows.length - left)) this.#free(row, evicted);
-    return this.#told(NONE, evicted).evicted;
+    return this.#told(NONE, evicted, 0).evicted;
   }
 
   /** Throws where a shard would hold more keys of this step than it has rows, after `undo`. */
@@ -500,7 +505,7 @@ export class KeySteps {
     const evicted: number[] = [];
     const oldest = this.#oldest(this.step);
     for (let shard = 0; shard < this.index.shardCount; shard++) this.#freeBefore(shard, oldest, evicted);
-    return this.#told(NONE, evicted).evicted;
+    return this.#told(NONE, evicted, 0).evicted;
   }
 
   #free(row: number, evicted: number[]): void {

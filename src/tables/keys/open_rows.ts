@@ -184,16 +184,18 @@ export class OpenRows {
     const present = this.present(words, skipZero);
     const asked = present === null ? words : taken(words, present);
     const found = new Int32Array(asked.length / 2);
+    let unknown: number;
     if (isTraining) {
       const told = steps.train(asked, found);
+      ({ unknown } = told);
       this.#start(told, steps, found, batch, present);
       this.changed();
       this.#seenNow.keys += found.length;
-      for (let i = 0; i < found.length; i++) if (found[i]! < 0) this.#seenNow.unknown += 1;
+      this.#seenNow.unknown += unknown;
     } else {
-      steps.find(asked, found);
+      unknown = steps.find(asked, found);
     }
-    if (present === null && this.hashes === 0) return [this.#numbered(found)];
+    if (present === null && this.hashes === 0) return [unknown === 0 ? found : this.#numbered(found)];
     return Array.from({ length: this.table.lookups }, (_, hash) => {
       const rows = new Int32Array(words.length / 2).fill(PADDING);
       for (let i = 0; i < found.length; i++) {
