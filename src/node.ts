@@ -13,6 +13,7 @@ import { openFile, writeFile } from './io/node_files.js';
 import { makeFolder } from './formats/saved_model/folder.js';
 import { RuntimeError, described } from './base/errors.js';
 import { setPlatform } from './base/platform.js';
+import { DiskTable } from './tables/disk/disk_table.js';
 import { restoreLegacyUtil } from './tfjs/tfjs_node/legacy_util.js';
 import { captureSteps } from './capture/capture.js';
 import { warnOnce } from './base/warn_once.js';
@@ -27,6 +28,8 @@ export {
   type Deltas,
 } from './report/tf_cluster.js';
 export type { ConnectClusterArgs } from './backends/cluster/settings.js';
+export { DiskTable, diskTable, type DiskTableArgs, type DiskTableStats } from './tables/disk/disk_table.js';
+export type { DiskIo } from './tables/disk/row_reader.js';
 export type { TablesMode } from './backends/cluster/record/membership.js';
 export type { CheckpointOptions, DeltasArgs } from './backends/cluster/checkpoints/arguments.js';
 
@@ -45,12 +48,14 @@ setPlatform({
   makeFolder,
   loadSavedModel: async (directory, options) =>
     (await import('./formats/saved_model/load.js')).loadModel(directory, options),
+  openDiskTable: (config, name) => DiskTable.fromConfig(config, name),
   ...(addon !== null && {
     exchangeFolders: addon.exchangeFolders,
     extendCrc32c: addon.extendCrc32c,
     capturer: captureSteps(addon),
     columns: addon,
     keys: addon,
+    rowReads: addon,
   }),
 });
 

@@ -82,6 +82,35 @@ export interface TableKeys {
   undo(): void;
 }
 
+/** What a table that lies elsewhere needs to know of a lookup. */
+export interface RowLookup {
+  readonly table: Table;
+  readonly bags: { readonly values: tf.Tensor1D; readonly weights: tf.Tensor1D | null };
+  readonly options: { readonly outOfRange: 'error' | 'zero' };
+}
+
+/** Finds the rows of a table that lie elsewhere, of which its variable holds some at a time. */
+export interface TableRows extends TableKeys {
+  /** Of the table. */
+  readonly rows: number;
+  readonly name: string;
+  /**
+   * Lookups with rows of variables in place of ids, of all tables that lie elsewhere: they stay there until the step ends,
+   * or the next call. Those that must stay longer, and more than the variable holds, are rows of a tensor of their
+   * own. Call inside a tidy.
+   */
+  atRows<L extends RowLookup>(lookups: readonly L[]): readonly L[];
+  /** Rows of the variable for ids that a step is about to change. */
+  toChange(ids: Int32Array): Int32Array;
+  /** Begins to fetch the rows of ids that will be asked for. */
+  prefetch(ids: Int32Array): void;
+  /** The ids of rows of the variable. */
+  idsOf(places: Int32Array): Int32Array;
+  /** Told that an optimizer holds slots of the variable from now on, and that it frees them. */
+  slotsMade(slots: readonly tf.Variable[], starts: readonly number[], optimizer: string): void;
+  slotsGo(): void;
+}
+
 /** A table, or a slot of one, whose rows lie beside those of its table. */
 export class Table implements TableForm {
   static {
@@ -94,6 +123,8 @@ export class Table implements TableForm {
   /** The name that what made it gave to it, where tfjs does not know it. */
   givenName: string | null = null;
   lastPlace: LastPlace | null = null;
+  /** What finds its rows where ids are no rows of the variable; without it they are. */
+  elsewhere?: TableRows;
   /** Whether a step changed rows that no lookup within it tells of: all, or those of gradients that were given to it. */
   changesOthers = false;
   /** Which optimizers hold slots of it; weakly, because a table may outlive an optimizer. */

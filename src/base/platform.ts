@@ -149,6 +149,22 @@ export interface KeyKernels {
   ): void;
 }
 
+/** A file that threads of its own read; closed by `closeRowFile`, or when nobody holds it. */
+export type RowFile = object;
+
+/** Reads pieces of files by a pool of threads for each file. */
+export interface RowReads {
+  /** `descriptor`: of the open file. `direct`: 1 reads past the page cache where the system allows it. `most`: bytes of a piece. */
+  openRowFile(descriptor: number, path: string, threads: number, direct: number, most: number): RowFile;
+  rowFileIsDirect(file: RowFile): boolean;
+  /** Begins to read a piece of so many bytes at each offset, ascending; the number of the job. */
+  startReads(file: RowFile, offsets: Float64Array, bytes: number): number;
+  /** Waits for a job, and writes what it read; null: nobody wants it. `why`: '' where the file ends before. */
+  finishReads(file: RowFile, job: number, into: Uint8Array | null): [bytes: number, firstMissing: number, why: string];
+  /** Waits for what is being read. */
+  closeRowFile(file: RowFile): void;
+}
+
 /** Under this name a handler of files tells how a model is opened whose weights are read as they are asked for. */
 export const OPEN_MODEL = Symbol.for('tfjs-embeddings.openModel');
 
@@ -169,6 +185,9 @@ export interface Platform {
   readonly capturer: Capturer;
   readonly columns: ColumnKernels;
   readonly keys: KeyKernels;
+  readonly rowReads: RowReads;
+  /** Opens the disk table that a config tells of. */
+  openDiskTable(config: Record<string, unknown>, name: string): object;
 }
 
 const given = (): { platform: Partial<Platform> | null } => perProcess('platform', () => ({ platform: null }));

@@ -10,7 +10,7 @@ import { currentBackend, storeInUse } from '../backends/registry.js';
 import { outOfRangeError } from '../ids/id_out_of_range.js';
 import { sharedUniformSplits } from '../ids/row_splits.js';
 import { perProcess } from '../base/per_process.js';
-import { type Table, type TableKeys, tableOf, variableText } from '../backends/table.js';
+import { type Table, type TableKeys, tableOf } from '../backends/table.js';
 
 /** One backward pass through one lookup: what an update kernel needs. All tensors are kept and owned by the queue. */
 export interface QueuedGradient extends LookupGradient {
@@ -88,7 +88,9 @@ export function readRowsAt(table: tf.Variable, rows: Int32Array): Float32Array {
 
 /** Starts lookups of a batch to come where the backend does that; arguments were checked. Call inside a tidy. */
 export function lookAhead(lookups: readonly Lookup[]): void {
-  const run = lookups.map(withoutMax);
+  const run = lookups.filter(({ table }) => table.elsewhere === undefined).map(withoutMax);
+  for (const { table, bags } of lookups) table.elsewhere?.prefetch(bags.values.dataSync<'int32'>());
+  if (run.length === 0) return;
   withoutTape(() => {
     storeInUse().prefetch?.(run);
     return [];
@@ -135,7 +137,7 @@ function asBags([values, rowSplits, weights]: tf.Tensor[]): BagTensors {
 /** The name of a table, unless tfjs made it up. */
 function nameOf(table: Table | null | undefined): string | null {
   if (!(table?.tensor instanceof tf.Variable)) return null;
-  const name = table.settings?.name ?? table.variable.name;
+  const { name } = table;
   return /^\d+$/.test(name) ? null : `table ${name}`;
 }
 
@@ -205,8 +207,7 @@ function withGradientOfWeights({ table, bags, options }: Lookup, pooled: tf.Tens
 }
 
 function refusePackedGradient(table: Table): never {
-  const name = table.settings?.name ?? table.variable.name;
-  const expected = `an emb.train optimizer, because table ${name} has storage 'float16'`;
+  const expected = `an emb.train optimizer, because table ${table.name} has storage 'float16'`;
   throw new ValueError('optimizer', expected, described('a stock optimizer, or tf.variableGrads'));
 }
 
@@ -251,8 +252,9 @@ export function lookUp(lookups: readonly Lookup[]): tf.Tensor2D[] {
 }
 
 /** The same lookups, never recorded for a penalty: penalties themselves look rows up. */
-export function lookUpUnrecorded(lookups: readonly Lookup[]): tf.Tensor2D[] {
-  if (lookups.length === 0) return [];
+export function lookUpUnrecorded(given: readonly Lookup[]): tf.Tensor2D[] {
+  if (given.length === 0) return [];
+  const lookups = given.find(({ table }) => table.elsewhere)?.table.elsewhere!.atRows(given) ?? given;
   const run = lookups.map(withoutMax);
   const found = runLookups(run);
   return run.map((lookup, i) => {
@@ -314,7 +316,7 @@ export function receivingScope(table: Table): LookupScope {
   if (scope?.isDifferentiating === true) return scope;
   throw new RuntimeError(
     'gradient',
-    `computeGradients of an emb.train optimizer within the step that looks up the table ${variableText(table.variable)}`,
+    `computeGradients of an emb.train optimizer within the step that looks up ${nameOf(table) ?? 'the table'}`,
     described('tf.variableGrads or a stock optimizer'),
   );
 }

@@ -106,6 +106,8 @@ export class SlotStore implements SlotHolder {
   of(table: Table, name: UpdateName, initialValue: number): readonly tf.Variable[] {
     const known = this.#slots.get(table);
     if (known !== undefined) return known.slots;
+    // Slots in a file go with one optimizer at a time.
+    if (table.elsewhere !== undefined) table.freeSlots();
     const tableName = table.settings?.name ?? table.variable.name;
     const shapes = slotShapes(name, table.shape);
     const slots: tf.Variable[] = [];
@@ -138,7 +140,14 @@ export class SlotStore implements SlotHolder {
       this.#forget(saved);
     }
     const names = kinds.map(({ fullName }) => fullName);
-    this.#slots.set(table, { names, slots, starts: kinds.map(({ start }) => start) });
+    const starts = kinds.map(({ start }) => start);
+    try {
+      table.elsewhere?.slotsMade(slots, starts, name);
+    } catch (error) {
+      tf.dispose(slots);
+      throw error;
+    }
+    this.#slots.set(table, { names, slots, starts });
     table.heldBy(this.#self);
     return slots;
   }
@@ -185,6 +194,7 @@ export class SlotStore implements SlotHolder {
   }
 
   free(table: Table): void {
+    if (this.#slots.has(table) && !table.tensor.isDisposed) table.elsewhere?.slotsGo();
     tf.dispose([...(this.#slots.get(table)?.slots ?? [])]);
     this.#slots.delete(table);
   }
@@ -192,7 +202,9 @@ export class SlotStore implements SlotHolder {
   /** All slots under stable names, those that still wait for their table included. */
   save(optimizerOf: (table: Table) => TableOptimizer): SavedSlot[] {
     const saved: SavedSlot[] = [];
-    for (const { names, slots } of this.#slots.values()) {
+    for (const [{ elsewhere }, { names, slots }] of this.#slots) {
+      // They lie in the file of the table.
+      if (elsewhere !== undefined) continue;
       slots.forEach((tensor, i) => saved.push({ name: names[i]!, tensor }));
     }
     for (const each of this.#pending) {
@@ -218,8 +230,7 @@ export class SlotStore implements SlotHolder {
   }
 
   dispose(): void {
-    for (const { slots } of this.#slots.values()) tf.dispose([...slots]);
-    this.#slots.clear();
+    for (const table of [...this.#slots.keys()]) this.free(table);
     for (const each of this.#pending) this.#forget(each);
     this.#pending.length = 0;
   }

@@ -242,7 +242,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       const own = this.#optimizerOf(table);
       if (areGiven || gradient.dense !== null || !own.settings.lazy) table.changesOthers = true;
       table.checkConstraint();
-      checkTraining(table);
+      checkTraining(table, own.settings.lazy);
       const hyper = hypers.of(own, table);
       const optimizer = updateOf(own, stepsByRow(table));
       const slots = this.#slots.of(table, optimizer, own.settings.initialAccumulatorValue);

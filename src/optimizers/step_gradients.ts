@@ -1,7 +1,15 @@
 /** The gradients of one step: those of tables, which are stepped by rows, and all others. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import { isAnonymous, numbersShape, type Table, type TableKeys, tableOf, variableText } from '../backends/table.js';
+import {
+  isAnonymous,
+  numbersShape,
+  type Table,
+  type TableKeys,
+  type TableRows,
+  tableOf,
+  variableText,
+} from '../backends/table.js';
 import { type LookupScope, type QueuedGradient, rowGradients, withPublicErrors, present } from '../lookup/lookup.js';
 import { TRAINED_STORAGES } from '../codecs/codecs.js';
 import type { NamedTensor } from '../base/types.js';
@@ -30,9 +38,9 @@ export class GradientQueue implements LookupScope {
     this.#managed = varList === null ? null : new Set(varList);
   }
 
-  manages({ variable }: Table): boolean {
-    // A table that was frozen after compile is still in the list: its own flag decides.
-    return variable.trainable && (this.#managed === null || this.#managed.has(variable));
+  manages({ variable, elsewhere }: Table): boolean {
+    // A table that was frozen after compile is still in the list: its own flag decides. No list has one of a file.
+    return variable.trainable && (this.#managed === null || elsewhere !== undefined || this.#managed.has(variable));
   }
 
   touch(table: Table, values: tf.Tensor1D): void {
@@ -232,8 +240,15 @@ export function readGradients(gradients: unknown): { name: string; gradient: Gra
 }
 
 /** Refuses to step rows where nothing steps them. */
-export function checkTraining(table: Table): void {
+export function checkTraining(table: Table, isLazy: boolean): void {
   const { codec } = table;
+  if (table.elsewhere !== undefined && !isLazy) {
+    throw new ValueError(
+      'lazy',
+      `true for table ${table.name}, whose rows lie in a file: a step would read all`,
+      false,
+    );
+  }
   if (codec.isPlain) return;
   const name = variableText(table.variable);
   if (codec.training === null) {
@@ -248,21 +263,37 @@ export function checkTraining(table: Table): void {
 /** All that a batch said about one table. */
 type TableGradient = Pick<TableUpdate, 'entries' | 'dense'>;
 
-/** The sum over all uses of a table, by the rows that were touched. Call inside a tidy. */
+/** The sum over all uses of a table, by the rows that were touched, in the order of their ids. Call inside a tidy. */
 function rowsOf(table: Table, given: TableGradient): RowGradientTensors {
   const one = united({ table, ...given }, currentBackend().gradient);
-  return rowGradients(one, table.rows, table);
+  const found = rowGradients(one, table.rows, table);
+  return table.elsewhere === undefined ? found : inOrderOfIds(table.elsewhere, found);
+}
+
+/** Rows of a variable that holds some rows of its table, in the order of the ids that they have now. */
+function inOrderOfIds(rows: TableRows, { uniqueIds, rowGradients: values }: RowGradientTensors): RowGradientTensors {
+  const ids = rows.idsOf(uniqueIds.dataSync<'int32'>());
+  const order = tf.tensor1d(
+    Int32Array.from(ids.keys()).sort((a, b) => ids[a]! - ids[b]!),
+    'int32',
+  );
+  return { uniqueIds: uniqueIds.gather(order), rowGradients: values.gather(order) };
 }
 
 /** The gradient as IndexedSlices, as callers get it. Call inside a tidy. */
 export function slicesOf(table: Table, given: TableGradient): IndexedSlices {
   const { uniqueIds, rowGradients: values } = rowsOf(table, given);
-  return new IndexedSlices({ indices: uniqueIds, values, denseShape: table.shape });
+  const { elsewhere } = table;
+  if (elsewhere === undefined) return new IndexedSlices({ indices: uniqueIds, values, denseShape: table.shape });
+  const indices = tf.tensor1d(elsewhere.idsOf(uniqueIds.dataSync<'int32'>()), 'int32');
+  return new IndexedSlices({ indices, values, denseShape: [elsewhere.rows, table.dim] });
 }
 
 /** Converts IndexedSlices to a table gradient. Call inside a tidy. */
-function ofSlices({ indices, values }: IndexedSlices): TableGradient {
-  return { entries: [ofRows(indices, values)], dense: null };
+function ofSlices({ elsewhere }: Table, { indices, values }: IndexedSlices): TableGradient {
+  if (elsewhere === undefined) return { entries: [ofRows(indices, values)], dense: null };
+  const places = tf.tensor1d(elsewhere.toChange(indices.dataSync<'int32'>()), 'int32');
+  return { entries: [ofRows(places, values)], dense: null };
 }
 
 /** Steps tables and their slots in place. */
@@ -288,10 +319,14 @@ export function sortGradients(
     const variable = variableOf(name);
     if (gradient instanceof IndexedSlices) {
       checkFits(name, variable, gradient.denseShape);
-      tables.set(tableOf(variable), ofSlices(gradient));
+      tables.set(tableOf(variable), ofSlices(tableOf(variable), gradient));
     } else if (isTable(variable)) {
       checkTensor(name, variable, gradient);
       const table = tableOf(variable);
+      if (table.elsewhere !== undefined) {
+        const expected = `IndexedSlices for table ${table.name}, whose rows lie in a file`;
+        throw new ValueError(`grads[${JSON.stringify(name)}]`, expected, gradient);
+      }
       tables.set(table, { entries: entries.get(table) ?? [], dense: gradient as tf.Tensor2D });
     } else {
       checkTensor(name, variable, gradient);
@@ -308,7 +343,8 @@ function variableOf(name: string): tf.Variable {
 }
 
 function checkFits(name: string, variable: tf.Variable, shape: readonly number[]): void {
-  const own = numbersShape(variable);
+  const { elsewhere, dim } = tableOf(variable);
+  const own = elsewhere === undefined ? numbersShape(variable) : [elsewhere.rows, dim];
   if (tf.util.arraysEqual(own, shape as number[])) return;
   const argument = `grads[${JSON.stringify(name)}]`;
   const expected = `a gradient of shape [${own.join(', ')}]`;

@@ -20,6 +20,13 @@ const TABLE = 'a rank-2 float32 tensor or variable [rows, dim], or a layer or ta
 
 /** What ranks as a table, whose rows may be packed. */
 export function readRankedTable(value: unknown, argument = 'table'): Table {
+  const table = rankedTable(value, argument);
+  if (table.elsewhere === undefined) return table;
+  const received = described(`disk table ${table.elsewhere.name}`);
+  throw new ValueError(argument, 'a table in memory', received, 'Give the rows that its `export` gives.');
+}
+
+function rankedTable(value: unknown, argument: string): Table {
   // Functions that take one as their table have rows of keys alone.
   if (argument !== 'table' && isOpenTable(value)) {
     const expected = 'a table whose ids are row numbers: rows of keys come and go';

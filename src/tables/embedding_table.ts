@@ -199,6 +199,15 @@ export class EmbeddingTable {
   }
 
   /**
+   * Whether layers list its weight among theirs: models then count, save and hand it out.
+   *
+   * @internal
+   */
+  get listsWeight(): boolean {
+    return true;
+  }
+
+  /**
    * What its rows are.
    *
    * @internal
@@ -410,7 +419,7 @@ export class EmbeddingTable {
     table.setForm(this.form);
     acceptFloats(weight, this.form, this.name);
     this.#settleWrites(weight);
-    this.created();
+    this.created(table);
     table.settings = {
       name: weight.originalName,
       optimizer: this.optimizer,
@@ -427,7 +436,7 @@ export class EmbeddingTable {
   }
 
   /** Called when the weight was made, for tables of other kinds. */
-  protected created(): void {}
+  protected created(_table: Table): void {}
 
   /** Under which the weight is saved: a table's own name where layers share it, which come and go. */
   #savedName({ originalName }: tf.LayerVariable, { name, weightName }: TableHolder): string {

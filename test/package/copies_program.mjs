@@ -57,6 +57,8 @@ const MAKERS = {
   IntegerLookupLayer: (emb) => emb.layers.integerLookup({ maxTokens: 5 }),
   EmbeddingTable: (emb) => emb.embeddingTable({ inputDim: 10, outputDim: 4 }),
   OpenTable: (emb) => emb.openTable({ capacity: 10, outputDim: 4 }),
+  // Opened by the native addon alone; the main entry has none.
+  DiskTable: (emb) => Object.create((emb.DiskTable ?? one.DiskTable ?? two.DiskTable).prototype),
   TableConfig: (emb) => new emb.TableConfig(table),
   FeatureConfig: (emb) => new emb.FeatureConfig({ ...feature, table: new emb.TableConfig(table) }),
   SparseOptimizer: (emb) => emb.train.adagrad({ learningRate: 0.1 }),

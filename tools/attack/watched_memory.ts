@@ -1,6 +1,6 @@
 /** The memory behind the arguments of a call: what may change in it, and what may not. */
 
-type View = Float32Array | Int32Array | BigInt64Array | Uint8Array;
+type View = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 
 /** Positions of the arguments that a function of the addon writes, and of those that it reads while it writes. */
 interface Roles {
@@ -29,6 +29,8 @@ const ROLES: Readonly<Record<string, Roles>> = {
   findKeys: { written: [5], read: [0, 1, 3], isResult: true },
   touchKeys: { written: [1, 6, 7], read: [0, 3] },
   fillKeyedRows: { written: [6], read: [1, 2, 3, 4], isResult: true },
+  startReads: { written: [], read: [1] },
+  finishReads: { written: [2], read: [], isResult: true },
   readSharedTensor: { written: [5], read: [] },
   writeSharedTensor: { written: [], read: [5] },
   startServer: { written: [], read: [0] },

@@ -43,6 +43,13 @@ napi_value fill_keyed_rows(napi_env env, napi_callback_info info);
 napi_value exchange_folders(napi_env env, napi_callback_info info);
 napi_value crc32c_of(napi_env env, napi_callback_info info);
 
+/* disk/row_files.c */
+napi_value open_row_file(napi_env env, napi_callback_info info);
+napi_value row_file_is_direct(napi_env env, napi_callback_info info);
+napi_value start_reads(napi_env env, napi_callback_info info);
+napi_value finish_reads(napi_env env, napi_callback_info info);
+napi_value close_row_file(napi_env env, napi_callback_info info);
+
 /* shared_tensors.c */
 napi_value shared_tensor_registry(napi_env env, napi_callback_info info);
 napi_value new_shared_tensor_key(napi_env env, napi_callback_info info);

@@ -1,12 +1,12 @@
 /** The addon as JavaScript sees it, and where it lies. Imported by the Node entry only. */
-import type { ColumnKernels, KeyKernels } from '../../base/platform.js';
+import type { ColumnKernels, KeyKernels, RowReads } from '../../base/platform.js';
 import type { Words } from '../../codecs/codec.js';
 import type { SlotArguments } from '../../rules/rules.js';
 import { createRequire } from 'node:module';
 import { builtAddonPath, packageRoot } from './addons_here.js';
 
 /** Functions of custom-ops/hosts/node/functions.h. Enums are numbers, in the order of the arrays in types.ts. */
-export interface Addon extends ColumnKernels, KeyKernels {
+export interface Addon extends ColumnKernels, KeyKernels, RowReads {
   embeddingBag(...args: LookupArguments): void;
   /** The same for many tables. */
   embeddingBags(calls: readonly LookupArguments[]): void;
@@ -236,6 +236,11 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'registerTensorFlow',
   'exchangeFolders',
   'extendCrc32c',
+  'openRowFile',
+  'rowFileIsDirect',
+  'startReads',
+  'finishReads',
+  'closeRowFile',
   'sharedTensorRegistry',
   'newSharedTensorKey',
   'readSharedTensor',

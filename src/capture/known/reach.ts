@@ -6,6 +6,7 @@ import { types } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
 import { EmbeddingTable } from '../../tables/embedding_table.js';
+import { DiskTable } from '../../tables/disk/disk_table.js';
 import { OpenTable } from '../../tables/keys/open_table.js';
 import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { isOwn } from '../../tfjs/engine/own_functions.js';
@@ -150,6 +151,9 @@ export class Reach {
     const prototype = Object.getPrototypeOf(value) as object | null;
     const ofLayer = (value as unknown) instanceof tf.layers.Layer ? whyNotLayer(value as never) : null;
     if (ofLayer !== null) return this.#refuse(ofLayer);
+    if (prototype === DiskTable.prototype) {
+      return this.#refuse(`rows of table ${(value as unknown as DiskTable).name} are read from its file within steps`);
+    }
     if (prototype !== Object.prototype) {
       if (prototype === null || !isKnownClass(prototype) || !isPlainClass(prototype)) {
         const name = (prototype as { constructor?: { name?: string } } | null)?.constructor?.name ?? 'without a name';

@@ -118,6 +118,10 @@ class TableList {
         note,
       );
     }
+    if (!table.listsWeight) {
+      const received = described(`disk table ${table.name}`);
+      throw new ValueError(`${path}.table`, 'a table in memory', received, 'emb.layers.embedding takes it.');
+    }
     const known = this.tables.findIndex((each) => each.table === table);
     if (known >= 0) return known;
     const given = name ?? `table_${this.tables.length}`;

@@ -17,7 +17,7 @@ import { fedPlace } from '../../tfjs/uncast_inputs.js';
 import type { LayerOfTables } from '../layer_of_tables.js';
 import type { BagTensors } from '../../backends/bag_tensors.js';
 import { stepOps } from '../../backends/registry.js';
-import { tableOf } from '../../backends/table.js';
+import { type Table, tableOf } from '../../backends/table.js';
 import type { StepOps } from '../../backends/step_ops.js';
 import { toInt32 } from '../../ids/whole_ids.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
@@ -398,12 +398,17 @@ export interface FeatureBatch {
   readonly spreads?: boolean;
 }
 
+/** Ids of a table are below this. */
+function idRangeOf({ elsewhere, rows }: Table): number {
+  return elsewhere?.rows ?? rows;
+}
+
 /** The first id outside its table, and of which lookup: kernels tell the id, and nothing of inputs. */
 function findOutOfRange(requests: readonly Lookup[]): { input: number; position: number; id: number } | null {
   for (const [input, { table, bags, options }] of requests.entries()) {
     if (options.outOfRange !== 'error') continue;
     const ids = bags.values.dataSync<'int32'>();
-    const position = strayPosition(ids, table.rows);
+    const position = strayPosition(ids, idRangeOf(table));
     if (position >= 0) return { input, position, id: ids[position]! };
   }
   return null;
@@ -446,7 +451,7 @@ function lookUpNamed(
       const first = findOutOfRange(requests);
       if (first === null) return {};
       const { input, id } = first;
-      const rows = requests[input]!.table.rows;
+      const rows = idRangeOf(requests[input]!.table);
       const known = { ...kernelDetails, id, rows, expected: `ids in [0, ${rows})`, ...placeIn(input, first.position) };
       return {
         ...known,

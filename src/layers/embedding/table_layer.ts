@@ -1,5 +1,6 @@
 /** What the layers on one table share: the weight, its penalties and settings, and being saved. */
 import * as tf from '@tensorflow/tfjs';
+import { fromPlatform } from '../../base/platform.js';
 import { readKerasConfig } from '../../base/keras_config.js';
 import { tableOf } from '../../backends/table.js';
 import { ArgumentTypeError, RuntimeError, ValueError, describe, described } from '../../base/errors.js';
@@ -27,9 +28,10 @@ import {
   joinWeights,
   type LayerInputs,
 } from './layer_inputs.js';
-import { lookUpFeatures } from './feature_lookup.js';
+import { lookFeaturesAhead, lookUpFeatures } from './feature_lookup.js';
 import { adopt } from '../../tfjs/models/own_models.js';
 import { isStandIn } from '../../tfjs/stand_ins.js';
+import { LOOK_AHEAD } from '../../tfjs/training/look_ahead.js';
 import { disableInputCast } from '../../tfjs/uncast_inputs.js';
 import { OpenTable } from '../../tables/keys/open_table.js';
 import { OPEN_TABLE_FIELDS, type OpenTableArgs } from '../../tables/keys/open_table_args.js';
@@ -255,7 +257,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     if (this.embeddings !== null) return;
     const weight = this.table.attach(this);
     this.embeddings = weight;
-    if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
+    if (this.table.listsWeight && !this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
     if (this.table instanceof OpenTable) withState(this)._nonTrainableWeights.push(this.table.stateWeight!);
     const { regularizer } = this.table;
     if (regularizer !== null && this.table.rowCodec.training !== null) {
@@ -296,8 +298,9 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   }
 
   override getWeights(): tf.Tensor[] {
-    if (!(this.table instanceof OpenTable)) return super.getWeights();
-    const received = described(`layer ${this.name} on open table ${this.table.name}`);
+    const isOpen = this.table instanceof OpenTable;
+    if (this.table.listsWeight && !isOpen) return super.getWeights();
+    const received = described(`layer ${this.name} on ${isOpen ? 'open' : 'disk'} table ${this.table.name}`);
     throw new RuntimeError('getWeights', 'a table whose rows stay; use `table.export()`', received);
   }
 
@@ -305,6 +308,10 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   override setWeights(weights: readonly unknown[]): void {
     const { inputDim, outputDim } = this;
     const { embeddings, table } = this;
+    if (!table.listsWeight) {
+      const received = described(`layer ${this.name} on disk table ${table.name}`);
+      throw new RuntimeError('setWeights', 'a table in memory', received);
+    }
     const values = readTableValues(weights, inputDim, outputDim, table.form);
     if (embeddings === null) throw new RuntimeError('setWeights', 'a layer that was built', described(this.name));
     tf.tidy(() => {
@@ -458,6 +465,18 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     else checkSymbolicIds(ids, this.inputDim, 'inputs');
   }
 
+  /** Begins with the rows of a batch to come, where they lie in a file. */
+  get [LOOK_AHEAD](): ((inputs: readonly tf.Tensor[]) => void) | undefined {
+    const { table } = this;
+    if (table.listsWeight || this.embeddings === null) return undefined;
+    return (inputs) => {
+      const { ids, weights } = this.readInputs(inputs);
+      const asked = { owner: this, ids: [ids], weights: [weights], names: [null] };
+      const paths = { ids: [PATHS.ids], weights: [PATHS.weights] };
+      lookFeaturesAhead([this.feature], [this.variable], { ...asked, paths });
+    };
+  }
+
   override getConfig(): tf.serialization.ConfigDict {
     const { dtype: _ofIds, ...base } = super.getConfig();
     const { isShared } = this.table;
@@ -491,9 +510,11 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     const fields = checkObject(table, 'table');
     const name = checkName(fields['name'], 'table.name') ?? nextName('embedding_table');
     const shared = tableOfLoad(name, () =>
-      'capacity' in fields
-        ? OpenTable.fromConfig(fields, name)
-        : new EmbeddingTable(fields as unknown as TableArgs, true, name),
+      'file' in fields
+        ? (fromPlatform('openDiskTable', 'table', 'A disk table')(fields, name) as EmbeddingTable)
+        : 'capacity' in fields
+          ? OpenTable.fromConfig(fields, name)
+          : new EmbeddingTable(fields as unknown as TableArgs, true, name),
     );
     const own: Record<string, unknown> = { ...args, table: shared };
     for (const field of [...TABLE_SETTINGS, ...OPEN_TABLE_FIELDS]) delete own[field];

@@ -1,4 +1,4 @@
-/** What holds the weights of an open table that no layer holds. */
+/** What holds the weights of a table that no layer holds. */
 import * as tf from '@tensorflow/tfjs';
 import type { Initializer } from '../initializers.js';
 import type { WeightForm } from '../storage.js';

@@ -6,7 +6,10 @@ import { perProcess } from '../../base/per_process.js';
 export const LOOK_AHEAD = Symbol.for('tfjs-embeddings.lookAhead');
 
 interface LooksAhead extends tf.layers.Layer {
-  [LOOK_AHEAD](inputs: readonly tf.Tensor[]): void;
+  /** Undefined where there is nothing to begin with. */
+  readonly [LOOK_AHEAD]?: ((inputs: readonly tf.Tensor[]) => void) | undefined;
+  /** The table of one whose rows may lie in a file: those begin to be read wherever tables lie. */
+  readonly table?: { readonly listsWeight?: boolean };
 }
 
 /** What tfjs keeps of the calls of a layer. */
@@ -25,18 +28,19 @@ export function lookAheadWhere(isWanted: () => boolean): void {
 function layersAhead(model: tf.LayersModel): (readonly [layer: LooksAhead, inputs: readonly number[]])[] {
   return model.layers.flatMap((layer) => {
     const { inboundNodes } = layer as unknown as Called;
-    if (!(LOOK_AHEAD in layer) || inboundNodes.length !== 1) return [];
+    if ((layer as LooksAhead)[LOOK_AHEAD] === undefined || inboundNodes.length !== 1) return [];
     const inputs = inboundNodes[0]!.inputTensors.map((tensor) => model.inputs.indexOf(tensor));
     return inputs.includes(-1) ? [] : [[layer as LooksAhead, inputs] as const];
   });
 }
 
-/** Whether `fit` of this model should tell of the next batch: one layer at a time looks ahead. */
+/** Whether `fit` of this model should tell of the next batch: one layer at a time, but for those that read files. */
 export function looksAhead(model: tf.LayersModel): boolean {
-  return wanted().isWanted() && layersAhead(model).length === 1;
+  const layers = layersAhead(model);
+  return layers.some(([{ table }]) => table?.listsWeight === false) || (wanted().isWanted() && layers.length === 1);
 }
 
 /** Tells the layers of a model of the batch that comes next: its inputs in their order. */
 export function lookAhead(model: tf.LayersModel, batch: readonly tf.Tensor[]): void {
-  for (const [layer, inputs] of layersAhead(model)) layer[LOOK_AHEAD](inputs.map((input) => batch[input]!));
+  for (const [layer, inputs] of layersAhead(model)) layer[LOOK_AHEAD]!(inputs.map((input) => batch[input]!));
 }

@@ -1,6 +1,7 @@
 /** Right calls of every function of the addon, small. A spec compares their names with what the addon exports. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { loadAddon } from '../../../src/backends/native/addon.js';
 import { fillInputs, type Fill } from '../../../src/backends/fill.js';
 import { CODECS } from '../../../src/codecs/codecs.js';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
@@ -35,6 +36,30 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
   const [FLOAT32, FLOAT16, INT8] = [0, 1, 2];
   /** Half of all tables are of words. */
   const anyCodec = (): number => (random.chance(0.5) ? FLOAT32 : random.pick([FLOAT16, INT8]));
+
+  /** A file of 40,000 bytes, opened once: its descriptor, and what the addon reads it by. */
+  const opened: { descriptor: number; file: object }[] = [];
+  function rowFile(): { descriptor: number; file: object } {
+    if (opened.length > 0) return opened[0]!;
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, 'rows');
+    writeFileSync(path, new Uint8Array(40_000));
+    const descriptor = openSync(path, 'r');
+    opened.push({ descriptor, file: loadAddon().openRowFile(descriptor, path, 2, 1, 4096) });
+    return opened[0]!;
+  }
+  /** Offsets of pieces, some of them beyond the file, and their bytes. */
+  function readCall(): [offsets: Float64Array, bytes: number] {
+    const bytes = random.whole(1, 300);
+    const offsets = Float64Array.from({ length: random.whole(0, 20) }, () => random.whole(0, 41_000));
+    return [offsets.sort(), bytes];
+  }
+  function jobCall(): unknown[] {
+    const { file } = rowFile();
+    const [offsets, bytes] = readCall();
+    const job = loadAddon().startReads(file, offsets, bytes);
+    return [file, job, random.chance(0.2) ? null : arrays.bytes(new Uint8Array(offsets.length * bytes))];
+  }
 
   /** A table of a codec; words of any bits. */
   function tableOf(codec: number, rows: number, dim: number): unknown[] {
@@ -322,6 +347,15 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
       for (const path of paths.slice(0, 2)) mkdirSync(path, { recursive: true });
       return [random.pick(paths), random.pick(paths)];
     },
+    openRowFile: () => {
+      const { descriptor } = rowFile();
+      return [descriptor, join(folder, 'rows'), random.whole(1, 4), random.whole(0, 2), random.whole(1, 5000)];
+    },
+    rowFileIsDirect: () => [rowFile().file],
+    startReads: () => [rowFile().file, ...readCall()],
+    finishReads: jobCall,
+    // The one that others are given stays open.
+    closeRowFile: () => [loadAddon().openRowFile(rowFile().descriptor, join(folder, 'rows'), 1, 0, 1)],
     buildGraph: graph,
     unsizedPlace: () => [graph()[0], random.pick(['', 'x:0\n', 'x:9\n', '\n'])],
     releaseGraph: small,
