@@ -5,6 +5,11 @@ import { checkBoolean } from '../base/layer_arguments.js';
 import { isRecord, readOptions } from '../base/options.js';
 import { warnOnce } from '../base/warn_once.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
+import { readRowsAt } from '../lookup/lookup.js';
+import { isOpenTable } from '../tables/keys/is_open_table.js';
+import type { OpenTable } from '../tables/keys/open_table.js';
+import type { KeysInput } from '../tfjs/models/key_inputs.js';
+import { keyLists, usedRows } from './open_keys.js';
 import { topK } from './top_k.js';
 import { RANKED, RANKED_DEFAULTS, checkRanks, type RankedLists, type RankedName } from './metrics/ranked.js';
 
@@ -17,6 +22,14 @@ export interface ScoredVectors {
   users: tf.Tensor2D;
   /** [items, dim] float32. */
   items: tf.Tensor2D;
+}
+
+/** Users by their vectors, and the items of an open table by its rows: `train` and `test` are keys then. */
+export interface ScoredKeys {
+  /** [users, dim] float32. */
+  users: tf.Tensor2D;
+  /** Its keys are the items. */
+  items: OpenTable;
 }
 
 /** Users and items by a model of ids. */
@@ -52,6 +65,16 @@ export interface RankingArgs {
   sampledCandidates?: RaggedTensor | null | undefined;
 }
 
+/** The same of keys, a row for each user, in any form: keys of `test` without a row are items that nobody is recommended. */
+export interface KeyedRankingArgs extends Omit<RankingArgs, 'train' | 'test' | 'sampledCandidates'> {
+  /** Keys that each user has. */
+  train?: KeysInput | null | undefined;
+  /** Keys that were held back. */
+  test: KeysInput;
+  /** See `RankingArgs`. */
+  sampledCandidates?: KeysInput | null | undefined;
+}
+
 /** Means over the users that have an item in `test`. */
 export interface RankingResult extends Partial<Record<EvaluatedMetric, number>> {
   /** How many users that are. */
@@ -76,6 +99,10 @@ interface Scorer {
   readonly block: number;
   /** The best items of each user, `width` of them, the best first; -1 where there is none. */
   readonly best: (block: readonly Judged[], width: number) => Int32Array;
+  /** The items of users. */
+  readonly read: (given: unknown, argument: string, users: number | null) => Items;
+  /** Frees what was made for the ranking. */
+  readonly end?: () => void;
 }
 
 function vectorsOf(value: unknown, argument: string): tf.Tensor2D {
@@ -90,12 +117,14 @@ function scorerOf(of: unknown): Scorer {
   if (!isRecord(of)) throw new ArgumentTypeError('of', 'an object {users, items} or {model, numItems}', of);
   if (of['model'] === undefined) {
     const given = readOptions<ScoredVectors>(of, ['users', 'items'], 'of');
+    if (isOpenTable(given.items)) return scorerOfKeys(vectorsOf(given.users, 'users'), given.items);
     const [users, items] = [vectorsOf(given.users, 'users'), vectorsOf(given.items, 'items')];
     if (users.shape[1] !== items.shape[1]) {
       throw new ValueError('items', `vectors of ${users.shape[1]} numbers, as the users have`, items);
     }
     const best = (block: readonly Judged[], width: number): Int32Array => bestByVectors(users, items, block, width);
-    return { users: users.shape[0], items: items.shape[0], block: MOST_USERS, best };
+    const read = readerOf(items.shape[0]);
+    return { users: users.shape[0], items: items.shape[0], block: MOST_USERS, best, read };
   }
   const { model, numItems } = readOptions<ScoredByModel>(of, ['model', 'numItems'], 'of');
   if (!(model instanceof tf.LayersModel)) throw new ArgumentTypeError('model', 'a model of layers', model);
@@ -103,7 +132,46 @@ function scorerOf(of: unknown): Scorer {
   if (!(Number.isSafeInteger(numItems) && numItems > 0))
     throw new ValueError('numItems', 'a whole number > 0', numItems);
   const block = Math.max(1, Math.floor(MOST_SCORES / numItems));
-  return { users: null, items: numItems, block, best: (judged, width) => bestByModel(model, numItems, judged, width) };
+  const best = (judged: readonly Judged[], width: number): Int32Array => bestByModel(model, numItems, judged, width);
+  return { users: null, items: numItems, block, best, read: readerOf(numItems) };
+}
+
+const readerOf = (items: number): Scorer['read'] => {
+  return (given, argument, users) => Items.of(given, argument, users, items);
+};
+
+/** Items are the rows that keys have, by their place among them; keys without a row have the places after all of these. */
+function scorerOfKeys(users: tf.Tensor2D, table: OpenTable): Scorer {
+  if (users.shape[1] !== table.outputDim) {
+    throw new ValueError(
+      'items',
+      `rows of ${users.shape[1]} numbers, as the users have`,
+      described(`${table.outputDim}`),
+    );
+  }
+  const used = usedRows(table);
+  if (used.length === 0) throw new ValueError('items', 'a table with a key', described('an empty one'));
+  const items = tf.tensor2d(readRowsAt(table.variable!, used), [used.length, table.outputDim]);
+  const places = new Map(Array.from(used, (row, place) => [row, place]));
+  const others = new Map<string, number>();
+  return {
+    users: users.shape[0],
+    items: used.length,
+    block: MOST_USERS,
+    best: (block, width) => bestByVectors(users, items, block, width),
+    read: (given, argument, count) => {
+      if (given === undefined) throw new ArgumentTypeError(argument, 'keys, a row for each user', given);
+      const { batch, rows, splits } = keyLists(table, given as KeysInput, argument, count);
+      const values = rows.map((row, i) => {
+        if (row >= 0) return places.get(row)!;
+        const key = `${batch.words[2 * i]} ${batch.words[2 * i + 1]}`;
+        if (!others.has(key)) others.set(key, used.length + others.size);
+        return others.get(key)!;
+      });
+      return new Items(values, splits);
+    },
+    end: () => items.dispose(),
+  };
 }
 
 const usersOf = (block: readonly Judged[]): Int32Array => Int32Array.from(block, ({ user }) => user);
@@ -138,31 +206,35 @@ function bestByModel(model: tf.LayersModel, numItems: number, block: readonly Ju
 
 /** Items by user. */
 class Items {
-  readonly #values: ArrayLike<number>;
-  readonly #splits: Int32Array;
+  constructor(
+    private readonly values: ArrayLike<number>,
+    private readonly splits: Int32Array,
+  ) {}
 
-  constructor(given: unknown, argument: string, { users, items }: Scorer) {
+  /** Throws where they are not items of so many, in a row for each user; null: any number of users. */
+  static of(given: unknown, argument: string, users: number | null, items: number): Items {
     if (!(given instanceof RaggedTensor))
       throw new ArgumentTypeError(argument, 'a RaggedTensor, a row for each user', given);
-    this.#values = given.values;
-    this.#splits = given.rowSplits;
+    const { values } = given;
+    const made = new Items(values, given.rowSplits);
     if (given.nestedRowSplits.length !== 1) throw new ValueError(argument, 'rows of items', described('deeper ones'));
-    if (users !== null && this.users !== users) {
-      throw new ValueError(argument, `${users} rows, one for each user`, described(`${this.users} rows`));
+    if (users !== null && made.users !== users) {
+      throw new ValueError(argument, `${users} rows, one for each user`, described(`${made.users} rows`));
     }
-    for (let i = 0; i < this.#values.length; i++) {
-      const id = this.#values[i]!;
+    for (let i = 0; i < values.length; i++) {
+      const id = values[i]!;
       if (!(Number.isInteger(id) && id >= 0 && id < items))
         throw new ValueError(argument, `items in [0, ${items})`, id);
     }
+    return made;
   }
 
   get users(): number {
-    return this.#splits.length - 1;
+    return this.splits.length - 1;
   }
 
   of(user: number): Set<number> {
-    return new Set(Array.prototype.slice.call(this.#values, this.#splits[user], this.#splits[user + 1]) as number[]);
+    return new Set(Array.prototype.slice.call(this.values, this.splits[user], this.splits[user + 1]) as number[]);
   }
 }
 
@@ -216,7 +288,10 @@ function rankBlock(block: readonly Judged[], { items, best }: Scorer, k: number)
  * Users without an item in `test` are left out. Of equal scores the item with the lower id comes first. Metrics are those
  * of `emb.metrics`, with labels of 0 and 1. Users are ranked block by block, with a turn for other work between blocks.
  *
- * @param of - Vectors of users and items, or a model that scores ids.
+ * Where `items` is an open table (`emb.openTable`), the rows of its keys are the items, and `train`, `test` and
+ * `sampledCandidates` are keys, a row for each user. A key of `test` that has no row is an item that cannot be recommended.
+ *
+ * @param of - Vectors of users and items, an open table in place of those of items, or a model that scores ids.
  * @param args - What users have, what was held back, ranks and metrics.
  * @returns Means over the users, how many there are, and on request the metrics of each.
  * @throws TypeError for arguments of a wrong type; ValueError for items that are not there, numbers of users that do not
@@ -228,8 +303,21 @@ function rankBlock(block: readonly Judged[], { items, best }: Scorer, k: number)
  * const of = { users: tf.tensor2d([[1, 0]]), items: tf.tensor2d([[3, 0], [2, 0], [1, 0]]) };
  * await emb.evaluate.ranking(of, { train: rows([[0]]), test: rows([[2]]), k: 2 }); // recall 1, ndcg 0.63, …
  */
-export async function ranking(of: ScoredVectors | ScoredByModel, args: RankingArgs): Promise<RankingResult> {
+export async function ranking(of: ScoredVectors | ScoredByModel, args: RankingArgs): Promise<RankingResult>;
+export async function ranking(of: ScoredKeys, args: KeyedRankingArgs): Promise<RankingResult>;
+export async function ranking(
+  of: ScoredVectors | ScoredByModel | ScoredKeys,
+  args: RankingArgs | KeyedRankingArgs,
+): Promise<RankingResult> {
   const scorer = scorerOf(of);
+  try {
+    return await ranked(scorer, args as RankingArgs);
+  } finally {
+    scorer.end?.();
+  }
+}
+
+async function ranked(scorer: Scorer, args: RankingArgs): Promise<RankingResult> {
   const given = readOptions<RankingArgs>(args, FIELDS, 'args', 'emb.evaluate.ranking(…, {train, test, k})');
   const names = metricsOf(given.metrics);
   const k = checkRanks(given.k ?? 20);
@@ -265,10 +353,9 @@ export async function ranking(of: ScoredVectors | ScoredByModel, args: RankingAr
 
 /** The users that have something in `test`. */
 function judgedUsers(scorer: Scorer, given: Partial<RankingArgs>): { users: number; list: Judged[] } {
-  const test = new Items(given.test, 'test', scorer);
-  const like = { ...scorer, users: test.users };
+  const test = scorer.read(given.test, 'test', scorer.users);
   const optional = (argument: 'train' | 'sampledCandidates'): Items | null =>
-    (given[argument] ?? null) === null ? null : new Items(given[argument], argument, like);
+    (given[argument] ?? null) === null ? null : scorer.read(given[argument], argument, test.users);
   const [train, sampled] = [optional('train'), optional('sampledCandidates')];
   if (sampled !== null) {
     warnOnce(
@@ -282,7 +369,10 @@ function judgedUsers(scorer: Scorer, given: Partial<RankingArgs>): { users: numb
     const had = train?.of(user) ?? new Set<number>();
     for (const item of had) positives.delete(item);
     if (positives.size === 0) continue;
-    const among = sampled === null ? null : new Set([...sampled.of(user), ...positives].filter((id) => !had.has(id)));
+    // What is not there is not ranked.
+    for (const item of had) if (item >= scorer.items) had.delete(item);
+    const isRanked = (item: number): boolean => item < scorer.items && !had.has(item);
+    const among = sampled === null ? null : new Set([...sampled.of(user), ...positives].filter(isRanked));
     list.push({ user, positives, had, among, ranked: among?.size ?? scorer.items - had.size });
   }
   if (list.length === 0) throw new ValueError('test', 'an item at least that is not in `train`', described('none'));

@@ -7,6 +7,7 @@ import { readRowsAt } from '../lookup/lookup.js';
 import type { OpenTable } from '../tables/keys/open_table.js';
 import { idsInLayout, readKeys } from '../tables/keys/read_keys.js';
 import type { KeysInput } from '../tfjs/models/key_inputs.js';
+import { knownRows, usedRows } from './open_keys.js';
 
 /** Stands for a key without a row. */
 const NONE = 2 ** 31 - 1;
@@ -15,8 +16,7 @@ const NONE = 2 ** 31 - 1;
 export function rowsOfKeys(table: OpenTable, keys: unknown): IdsInput {
   if (keys === undefined || keys === null) throw new ArgumentTypeError('ids', 'keys in any form', keys);
   const batch = readKeys(keys as KeysInput, table.keyKind, 'ids');
-  const [found] = table.foundRowsOf(batch, false) as [Int32Array];
-  const rows = found.map((row) => (row >= 0 && row < table.capacity ? row : NONE));
+  const rows = knownRows(table, batch).map((row) => (row >= 0 ? row : NONE));
   return idsInLayout(rows, batch.layout) as IdsInput;
 }
 
@@ -37,9 +37,7 @@ export function withoutUnknown({ values, rowSplits, weights }: HostBags): HostBa
 
 /** Shows the rows that keys have, in blocks. */
 export function visitUsedRows(table: OpenTable, visit: (values: Float32Array, rows: number) => void): void {
-  const { end, holes } = table.usedRange();
-  const free = new Set(holes);
-  const used = Int32Array.from({ length: end }, (_, row) => row).filter((row) => !free.has(row));
+  const used = usedRows(table);
   for (const { firstRow, rows } of rowBlocks({ rows: used.length, columns: table.outputDim })) {
     visit(readRowsAt(table.variable!, used.slice(firstRow, firstRow + rows)), rows);
   }

@@ -1,10 +1,9 @@
 /** The best keys of an open table for each query. */
 import * as tf from '@tensorflow/tfjs';
 import type { IdLists } from '../backends/ranking.js';
-import { ValueError, described } from '../base/errors.js';
 import type { KeysInput } from '../tfjs/models/key_inputs.js';
-import { readKeys } from '../tables/keys/read_keys.js';
 import type { OpenTable } from '../tables/keys/open_table.js';
+import { keyLists } from './open_keys.js';
 import { visitRows } from './ranked_table.js';
 
 export interface KeyedTopKOptions {
@@ -27,20 +26,9 @@ const MOST_LEFT_OUT = 2 ** 22;
 /** Rows of keys for each query, ascending and each once. */
 function listsOf(given: KeysInput | null | undefined, argument: string, queries: number, table: OpenTable) {
   if (given === undefined || given === null) return null;
-  const batch = readKeys(given, table.keyKind, argument);
-  const expected = `keys in rows, one for each of ${queries} queries`;
-  const { layout } = batch;
-  const isRagged = layout.kind === 'ragged' && layout.nestedRowSplits.length === 1;
-  const isDense = layout.kind === 'dense' && layout.shape.length === 2;
-  if (!isRagged && !isDense) throw new ValueError(argument, expected, described('keys in another form'));
-  const splits = layout.kind === 'ragged' ? layout.nestedRowSplits[0]! : null;
-  const [count, width] =
-    splits === null ? ((layout as { shape: unknown }).shape as [number, number]) : [splits.length - 1, 0];
-  if (count !== queries) throw new ValueError(argument, expected, described(`${count} rows`));
-  const [rows] = table.foundRowsOf(batch, false) as [Int32Array];
+  const { rows, splits } = keyLists(table, given, argument, queries);
   return Array.from({ length: queries }, (_, q) => {
-    const [from, to] = splits === null ? [q * width, (q + 1) * width] : [splits[q]!, splits[q + 1]!];
-    return ascending(rows.subarray(from, to).filter((row) => row >= 0 && row < table.capacity));
+    return ascending(rows.subarray(splits[q], splits[q + 1]).filter((row) => row >= 0));
   });
 }
 

@@ -1,11 +1,15 @@
 /** Negatives: items that users do not have, drawn by number, so that a draw depends on its seed and place alone. */
 import * as tf from '@tensorflow/tfjs';
-import { randomKey, randomWords, type RandomKey } from '../backends/counter_random.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
-import { readOptions } from '../base/options.js';
-import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
+import { isRecord, readOptions } from '../base/options.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
+import { isOpenTable } from '../tables/keys/is_open_table.js';
+import type { OpenTable } from '../tables/keys/open_table.js';
+import { readKeys } from '../tables/keys/read_keys.js';
+import type { KeysInput } from '../tfjs/models/key_inputs.js';
+import { drawAll, idsOf, SeenItems, whole, type Seen, type Weighted } from './draws.js';
 import { checkFinite } from './losses/loss.js';
+import { keyLists, knownRows, usedRows } from './open_keys.js';
 
 /** How likely items are: alike, by a power of their counts, or by their ids, the lower the likelier. */
 export type NegativesDistribution = 'uniform' | 'popularity' | 'log-uniform';
@@ -33,110 +37,26 @@ export interface NegativesArgs {
   step?: number | undefined;
 }
 
+/** Negatives among the keys of an open table. */
+export interface KeyedNegativesArgs extends Pick<NegativesArgs, 'perPositive' | 'users' | 'power' | 'seed' | 'step'> {
+  /** The keys that have a row in it are drawn. */
+  table: OpenTable;
+  /** The key of each row, which is never drawn for it; it may have no row. */
+  positives: KeysInput;
+  /** Keys that are never drawn: a row for each positive, or, with `users`, for each user. Those without a row count for nothing. */
+  seen?: KeysInput | null | undefined;
+  /** Default: 'uniform'; 'popularity': by how often training steps met them. */
+  distribution?: 'uniform' | 'popularity' | undefined;
+}
+
+const KEYED_FIELDS = [
+  ...['table', 'perPositive', 'positives', 'seen', 'users', 'distribution', 'power', 'seed', 'step'],
+] as (keyof KeyedNegativesArgs)[];
+
 const FIELDS = [
   ...['numItems', 'perPositive', 'positives', 'seen', 'users', 'distribution', 'counts', 'power', 'seed', 'step'],
 ] as (keyof NegativesArgs)[];
 const DISTRIBUTIONS: readonly NegativesDistribution[] = ['uniform', 'popularity', 'log-uniform'];
-const WORDS = 2 ** 32;
-const NONE = new Int32Array(0);
-/** So many random words are made at once, where a row has fewer. */
-const MOST_WORDS = 2048;
-/** So often an item that may not be drawn is drawn anew; then one is chosen among those that are left. */
-const MOST_TRIES = 64;
-
-function whole(value: unknown, argument: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
-  const expected =
-    most === Number.MAX_SAFE_INTEGER ? `a whole number >= ${least}` : `a whole number in [${least}, ${most}]`;
-  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
-  if (!(Number.isSafeInteger(value) && value >= least && value <= most))
-    throw new ValueError(argument, expected, value);
-  return value;
-}
-
-/** Whole numbers below `most`. */
-function idsOf(given: unknown, argument: string, most: number): Int32Array {
-  const list = given instanceof tf.Tensor ? given.dataSync() : given;
-  const isList = Array.isArray(list) || (ArrayBuffer.isView(list) && !(list instanceof DataView));
-  if (!isList) throw new ArgumentTypeError(argument, 'a list or 1-D tensor of whole numbers', given);
-  const ids = new Int32Array((list as ArrayLike<number>).length);
-  for (let i = 0; i < ids.length; i++) {
-    const id = (list as ArrayLike<number>)[i]!;
-    if (!(Number.isInteger(id) && id >= 0 && id < most)) {
-      throw new ValueError(`${argument}[${i}]`, `a whole number in [0, ${most})`, id);
-    }
-    ids[i] = id;
-  }
-  return ids;
-}
-
-/**
- * What rows of a ragged tensor hold, each item once and ascending: put in order when a row is first asked for, and kept as
- * long as the tensor, which does not change. Epochs draw from the same one in each step.
- */
-class SeenItems {
-  static readonly #known = new WeakMap<RaggedTensor, SeenItems>();
-  /** A copy, once rows had to be sorted. */
-  items: Int32Array;
-  readonly #values: Int32Array;
-  readonly #firsts: Int32Array;
-  readonly #ends: Int32Array;
-  readonly #isSorted: Uint8Array;
-  readonly #largest: number;
-
-  private constructor({ values, rowSplits }: RaggedTensor) {
-    // Float values are checked one by one, and so is what is negative.
-    this.#values = values instanceof Int32Array ? values : idsOf(values, 'seen', 2 ** 31);
-    this.items = this.#values;
-    this.#firsts = rowSplits;
-    this.#ends = rowSplits.slice(1);
-    this.#isSorted = new Uint8Array(this.#ends.length);
-    let largest = -1;
-    for (let i = 0; i < this.items.length; i++) {
-      const item = this.items[i]!;
-      // -1 as an unsigned number is larger than any.
-      if (item >>> 0 > largest) largest = item >>> 0;
-    }
-    this.#largest = largest;
-  }
-
-  /** ValueError where an item is not below `numItems`. */
-  static of(seen: RaggedTensor, numItems: number): SeenItems {
-    const known = SeenItems.#known.get(seen) ?? new SeenItems(seen);
-    if (known.#largest >= numItems) idsOf(known.#values, 'seen', numItems);
-    SeenItems.#known.set(seen, known);
-    return known;
-  }
-
-  firstOf(row: number): number {
-    return this.#firsts[row]!;
-  }
-
-  /** Behind the last one. */
-  endOf(row: number): number {
-    if (this.#isSorted[row] === 0) this.#sort(row);
-    return this.#ends[row]!;
-  }
-
-  #sort(row: number): void {
-    const [first, last] = [this.#firsts[row]!, this.#ends[row]!];
-    this.#isSorted[row] = 1;
-    let next = first + 1;
-    while (next < last && this.items[next - 1]! < this.items[next]!) next++;
-    if (next >= last) return;
-    if (this.items === this.#values) this.items = this.#values.slice();
-    const { items } = this;
-    items.subarray(first, last).sort();
-    let end = first + 1;
-    for (let i = first + 1; i < last; i++) if (items[i] !== items[i - 1]) items[end++] = items[i]!;
-    this.#ends[row] = end;
-  }
-}
-
-/** Items that are never drawn, and which row of them belongs to each positive; null: its own. */
-interface Seen {
-  readonly lists: SeenItems | null;
-  readonly users: Int32Array | null;
-}
 
 function readSeen(given: Partial<NegativesArgs>, positives: Int32Array, numItems: number): Seen {
   const { seen } = given;
@@ -147,32 +67,17 @@ function readSeen(given: Partial<NegativesArgs>, positives: Int32Array, numItems
     throw new ValueError('seen', 'a RaggedTensor of shape [rows, null]', described(String(seen)));
   }
   const count = seen?.shape[0] ?? null;
-  const users = (given.users ?? null) === null ? null : idsOf(given.users, 'users', count ?? Infinity);
-  const rows = users?.length ?? count ?? positives.length;
-  if (rows !== positives.length) {
-    const argument = users === null ? 'seen' : 'users';
-    throw new ValueError(argument, `${positives.length} rows, one for each positive`, described(`${rows}`));
-  }
+  const users = usersOf(given.users, count, positives);
   return { lists: (seen ?? null) === null ? null : SeenItems.of(seen!, numItems), users };
 }
 
-/** Where an id stands among those from `first` to before `end`, which ascend, or would. */
-function placeOf(items: Int32Array, first: number, end: number, id: number): number {
-  let [low, high] = [first, end];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (items[middle]! < id) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** Items by how likely they are. */
-interface Weighted {
-  /** The item of a number in [0, 1). */
-  readonly draw: (part: number) => number;
-  /** In any measure. */
-  readonly chance: (item: number) => number;
+/** Which of `count` rows of seen items belongs to each positive; null: its own. */
+function usersOf(given: unknown, count: number | null, positives: Int32Array): Int32Array | null {
+  const users = (given ?? null) === null ? null : idsOf(given, 'users', count ?? Infinity);
+  const rows = users?.length ?? count ?? positives.length;
+  if (rows === positives.length) return users;
+  const argument = users === null ? 'seen' : 'users';
+  throw new ValueError(argument, `${positives.length} rows, one for each positive`, described(`${rows}`));
 }
 
 function weightedOf(given: Partial<NegativesArgs>, numItems: number): Weighted | null {
@@ -212,20 +117,6 @@ function weightedOf(given: Partial<NegativesArgs>, numItems: number): Weighted |
   return { draw, chance: (item) => sums[item]! - (sums[item - 1] ?? 0) };
 }
 
-/** One of the items that are left, by their chances; -1 where none has one. */
-function drawLeft(part: number, { chance }: Weighted, numItems: number, isSeen: (item: number) => boolean): number {
-  let total = 0;
-  for (let item = 0; item < numItems; item++) if (!isSeen(item)) total += chance(item);
-  let [left, last] = [part * total, -1];
-  for (let item = 0; item < numItems; item++) {
-    if (isSeen(item) || chance(item) === 0) continue;
-    last = item;
-    left -= chance(item);
-    if (left < 0) break;
-  }
-  return last;
-}
-
 /**
  * Returns negatives for positives: items that are drawn at random, but never the positive itself or what was seen.
  *
@@ -233,8 +124,12 @@ function drawLeft(part: number, { chance }: Weighted, numItems: number, isSeen: 
  * items by counts to a power, 'log-uniform' item i with a chance of log((i + 2) / (i + 1)), for ids in falling order of
  * their counts. Items that may not be drawn leave their chance to the others in proportion.
  *
+ * With `table`, an open table (`emb.openTable`), items are the keys that have a row in it, and what is drawn depends on
+ * which keys these are, too; positives and what was seen are keys, and 'popularity' goes by what the table has counted.
+ *
  * @param args - Items, positives, what was seen, distribution and seed.
- * @returns int32 [positives, perPositive]; the caller disposes it.
+ * @returns int32 [positives, perPositive]; the caller disposes it. Of an open table a list of keys for each positive: a
+ * BigInt64Array, or strings, which the table must keep (`keepTexts`; RuntimeError where it does not).
  * @throws TypeError for arguments of a wrong type; ValueError for numbers out of range, rows that do not fit each other,
  * and a row for which no item is left. Source: tf.random.log_uniform_candidate_sampler (TensorFlow 2.21) for that
  * distribution, which excludes nothing.
@@ -243,7 +138,10 @@ function drawLeft(part: number, { chance }: Weighted, numItems: number, isSeen: 
  * const seen = emb.RaggedTensor.fromRows([[0, 1], [2, 3]]);
  * emb.sampling.negatives({ numItems: 4, perPositive: 3, positives: [0, 2], seen }); // rows of 2 and 3, of 0 and 1
  */
-export function negatives(args: NegativesArgs): tf.Tensor2D {
+export function negatives(args: NegativesArgs): tf.Tensor2D;
+export function negatives(args: KeyedNegativesArgs): (BigInt64Array | string[])[];
+export function negatives(args: NegativesArgs | KeyedNegativesArgs): tf.Tensor2D | (BigInt64Array | string[])[] {
+  if (isRecord(args) && 'table' in args) return keyedNegatives(args as KeyedNegativesArgs);
   const given = readOptions<NegativesArgs>(
     args,
     FIELDS,
@@ -252,96 +150,54 @@ export function negatives(args: NegativesArgs): tf.Tensor2D {
   );
   const numItems = whole(given.numItems, 'numItems', 1, 2 ** 31 - 1);
   const positives = idsOf(given.positives, 'positives', numItems);
-  const each = whole(given.perPositive, 'perPositive', 1, Math.floor((2 ** 31 - 5) / Math.max(2, positives.length)));
-  const key = randomKey(whole(given.seed ?? 0, 'seed', 0));
-  const firstRow = whole(given.step ?? 0, 'step', 0) * positives.length;
   const weighted = weightedOf(given, numItems);
-  const { lists, users } = readSeen(given, positives, numItems);
-  const drawn = new Int32Array(positives.length * each);
-  const atOnce = Math.min(positives.length, rowsAtOnce(each, MOST_WORDS));
-  const words = new Int32Array(2 * each * atOnce);
-  for (const { firstRow: first, rows } of rowBlocks({ rows: positives.length, columns: each }, MOST_WORDS)) {
-    randomWords(words, key, { firstRow: firstRow + first, rowStep: 1, rows, firstColumn: 0, columns: each });
-    for (let row = first; row < first + rows; row++) {
-      const user = users === null ? row : users[row]!;
-      const from = lists === null ? 0 : lists.firstOf(user);
-      const end = lists === null ? 0 : lists.endOf(user);
-      const items = lists === null ? NONE : lists.items;
-      const positive = positives[row]!;
-      const before = placeOf(items, from, end, positive);
-      const isNew = before === end || items[before] !== positive;
-      const left = numItems - (end - from) - (isNew ? 1 : 0);
-      if (left === 0) {
-        throw new ValueError(`seen[${row}]`, 'an item at least that was not seen', described('all items'));
-      }
-      const at = (row - first) * each;
-      if (weighted !== null) {
-        const draw = { weighted, items, from, end, positive, numItems, key, row, place: firstRow + row };
-        drawWeighted(words, at, drawn, row * each, each, draw);
-        continue;
-      }
-      // The number of the positive among the items that were not seen, which those after it pass over.
-      const without = isNew ? positive - (before - from) : left;
-      for (let i = 0; i < each; i++) {
-        let number = Math.floor(((words[at + i]! >>> 0) / WORDS) * left);
-        if (number >= without) number++;
-        // How many of the seen ones come before the item.
-        let [low, high] = [from, end];
-        while (low < high) {
-          const middle = (low + high) >> 1;
-          if (items[middle]! - (middle - from) > number) high = middle;
-          else low = middle + 1;
-        }
-        drawn[row * each + i] = number + (low - from);
-      }
-    }
-  }
+  const sampled = { numItems, positives, weighted, seen: readSeen(given, positives, numItems) };
+  const { drawn, each } = drawAll(given, sampled);
   return tf.tensor2d(drawn, [positives.length, each], 'int32');
 }
 
-interface Draw {
-  readonly weighted: Weighted;
-  /** What was seen: from one place to before the other. */
-  readonly items: Int32Array;
-  readonly from: number;
-  readonly end: number;
-  readonly positive: number;
-  readonly numItems: number;
-  readonly key: RandomKey;
-  readonly row: number;
-  /** The row of the generator. */
-  readonly place: number;
-}
-
-/** Writes `each` items from `to` on, by the words from `at` on. */
-function drawWeighted(words: Int32Array, at: number, drawn: Int32Array, to: number, each: number, draw: Draw): void {
-  const { weighted } = draw;
-  for (let column = 0; column < each; column++) {
-    const item = weighted.draw((words[at + column]! >>> 0) / WORDS);
-    drawn[to + column] = isLeftOut(item, draw) ? drawAnew(column, each, draw) : item;
+/** Items are the keys that have a row, numbered in the order of their rows. */
+function keyedNegatives(args: KeyedNegativesArgs): (BigInt64Array | string[])[] {
+  const given = readOptions<KeyedNegativesArgs>(
+    args,
+    KEYED_FIELDS,
+    'args',
+    'emb.sampling.negatives({table, perPositive, positives})',
+  );
+  const { table, distribution = 'uniform' } = given;
+  if (!isOpenTable(table)) throw new ArgumentTypeError('table', 'an open table', table);
+  if ((distribution as unknown) === 'log-uniform') {
+    throw new ValueError('distribution', "'uniform' or 'popularity': keys are in no order", distribution);
   }
-}
-
-function isLeftOut(item: number, { positive, items, from, end }: Draw): boolean {
-  if (item === positive) return true;
-  const found = placeOf(items, from, end, item);
-  return found < end && items[found] === item;
-}
-
-/** An item by the words after those of the row. */
-function drawAnew(column: number, each: number, draw: Draw): number {
-  const { weighted, numItems, key, row, place } = draw;
-  const word = new Int32Array(4);
-  for (let tries = 1; ; tries++) {
-    const firstColumn = each * tries + column;
-    randomWords(word, key, { firstRow: place, rowStep: 1, rows: 1, firstColumn, columns: 1 });
-    const part = (word[0]! >>> 0) / WORDS;
-    const isLast = tries === MOST_TRIES;
-    const item = isLast ? drawLeft(part, weighted, numItems, (each) => isLeftOut(each, draw)) : weighted.draw(part);
-    if (item < 0) {
-      const expected = 'an item at least that was not seen and has a count';
-      throw new ValueError(`seen[${row}]`, expected, described('none'));
-    }
-    if (isLast || !isLeftOut(item, draw)) return item;
+  const used = usedRows(table);
+  if (used.length === 0) throw new ValueError('table', 'one with a key', described('an empty one'));
+  const places = new Int32Array(table.capacity).fill(-1);
+  used.forEach((row, place) => (places[row] = place));
+  const placesOf = (rows: Int32Array): Int32Array => rows.map((row) => (row < 0 ? -1 : places[row]!));
+  const batch = readKeys(given.positives, table.keyKind, 'positives');
+  if (batch.layout.kind !== 'dense' || batch.layout.shape.length !== 1) {
+    throw new ValueError('positives', 'one list of keys', described('keys in another form'));
   }
+  const positives = placesOf(knownRows(table, batch));
+  const seen = (given.seen ?? null) === null ? null : keyLists(table, given.seen!, 'seen', null);
+  const users = usersOf(given.users, seen === null ? null : seen.splits.length - 1, positives);
+  const { power } = given;
+  const numItems = used.length;
+  const weighted = weightedOf({ distribution, power, counts: table.countsOf(used) }, numItems);
+  const lists = seen === null ? null : SeenItems.of(knownLists(placesOf(seen.rows), seen.splits), numItems);
+  const { drawn, each } = drawAll(given, { numItems, positives, weighted, seen: { lists, users } });
+  return Array.from(positives, (_, row) => {
+    return table.keysOf(drawn.subarray(row * each, (row + 1) * each).map((place) => used[place]!));
+  });
+}
+
+/** Rows of items without those that are not there. */
+function knownLists(items: Int32Array, splits: Int32Array): RaggedTensor {
+  const before = new Int32Array(items.length + 1);
+  items.forEach((item, i) => (before[i + 1] = before[i]! + (item < 0 ? 0 : 1)));
+  const known = items.filter((item) => item >= 0);
+  return RaggedTensor.fromRowSplits(
+    known,
+    splits.map((split) => before[split]!),
+  );
 }

@@ -17,7 +17,7 @@ import type { Initializer } from '../initializers.js';
 import { fillOf } from '../table_fill.js';
 import type { TableHolder } from '../table_holder.js';
 import { roundingSeed } from '../table_seed.js';
-import { MOST_ROWS } from './key_index.js';
+import { COUNT, ENTRY_WORDS, MOST_ROWS } from './key_index.js';
 import { readAdmit, readEvict, readUnknown, type Admit, type Evict, type Unknown } from './key_rules.js';
 import { TRAINED_STORAGES } from '../../codecs/codecs.js';
 import { isConverting } from '../storage.js';
@@ -303,6 +303,16 @@ export class KeyedTable extends EmbeddingTable {
   usedRange(): { end: number; holes: Int32Array } {
     const { index } = this.keyRows.now;
     return { end: index.usedRows, holes: index.holes() };
+  }
+
+  /**
+   * How often training steps met the keys of rows.
+   *
+   * @internal
+   */
+  countsOf(rows: Int32Array): Int32Array {
+    const { entries } = this.keyRows.now.index;
+    return rows.map((row) => entries[row * ENTRY_WORDS + COUNT]!);
   }
 
   /**
