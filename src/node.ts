@@ -14,6 +14,7 @@ import { makeFolder } from './formats/saved_model/folder.js';
 import { RuntimeError, described } from './base/errors.js';
 import { setPlatform } from './base/platform.js';
 import { DiskTable } from './tables/disk/disk_table.js';
+import { saveWithDiskTables } from './tables/disk/saved_models.js';
 import { restoreLegacyUtil } from './tfjs/tfjs_node/legacy_util.js';
 import { captureSteps } from './capture/capture.js';
 import { warnOnce } from './base/warn_once.js';
@@ -28,7 +29,10 @@ export {
   type Deltas,
 } from './report/tf_cluster.js';
 export type { ConnectClusterArgs } from './backends/cluster/settings.js';
-export { DiskTable, diskTable, type DiskTableArgs, type DiskTableStats } from './tables/disk/disk_table.js';
+export { DiskTable, type DiskTableStats } from './tables/disk/disk_table.js';
+export type { CreateDiskTableArgs, DiskTableArgs } from './tables/disk/disk_table_args.js';
+export { diskTable } from './tables/disk/make_disk_table.js';
+export type { RowDtype } from './tables/disk/row_format.js';
 export type { DiskIo } from './tables/disk/row_reader.js';
 export type { TablesMode } from './backends/cluster/record/membership.js';
 export type { CheckpointOptions, DeltasArgs } from './backends/cluster/checkpoints/arguments.js';
@@ -71,6 +75,7 @@ if (unbuilt !== null) {
 }
 
 registerFileHandler();
+saveWithDiskTables();
 
 /**
  * Returns the path of the library with the TensorFlow ops, for Python's `tf.load_op_library`.

@@ -1,63 +1,37 @@
 /** A table whose rows lie in a file, of which a cache in memory holds those that are asked for often. */
 import * as tf from '@tensorflow/tfjs';
 import type * as nodeOs from 'node:os';
+import type * as nodePath from 'node:path';
 import { devicesInUse } from '../../backends/registry.js';
 import type { Table } from '../../backends/table.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
-import { checkBoolean, checkName } from '../../base/layer_arguments.js';
-import { nextName } from '../../base/layer_names.js';
+import { checkBoolean } from '../../base/layer_arguments.js';
 import { checkCount, isRecord, readOptions } from '../../base/options.js';
 import { brand } from '../../base/per_process.js';
 import { nodeBuiltin } from '../../base/platform.js';
-import { refusePositional } from '../../base/positional.js';
 import { rowsAtOnce } from '../../base/row_blocks.js';
-import { pathOf } from '../../io/byte_source.js';
 import type { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { embeddingLookup, type EmbeddingLookupOptions } from '../../lookup/embedding_lookup.js';
 import type { IdsInput } from '../../ids/parse_ids.js';
-import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
+import { pathOf } from '../../io/byte_source.js';
 import { EmbeddingTable } from '../embedding_table.js';
 import type { ExtendArgs } from '../extension.js';
 import { initializerOfRows } from '../initial_values.js';
 import type { Initializer } from '../initializers.js';
+import { WeightHolder } from '../keys/weight_holder.js';
 import { isConverting, type WeightForm } from '../storage.js';
 import type { TableHolder } from '../table_holder.js';
-import { WeightHolder } from '../keys/weight_holder.js';
 import { CachedRows } from './cached_rows.js';
+import { DISK_TABLE_ARGUMENTS, THREADS, type DiskTableArgs } from './disk_table_args.js';
+import { openRows } from './open_rows.js';
+import { stateOf } from './row_file.js';
 import { checkCacheBytes, RowReader, type DiskIo } from './row_reader.js';
-import { findRows, type RowsAt } from './row_source.js';
+import type { RowsAt } from './row_source.js';
+import { TrainedRows } from './trained_rows.js';
 
-/** Reads at a time where nothing is said. */
-const THREADS = 16;
 const MOST_THREADS = 64;
-
-/** Arguments of a table whose rows lie in a file. */
-export interface DiskTableArgs {
-  /** Saved with the model: layers that name the same table share it again. Default: disk_table, with a number. */
-  name?: string | undefined;
-  /** The path of an `.npy` or safetensors file, or of the index of several of these. */
-  file: string;
-  /** Its name in the file; null (default): the only table there. */
-  tensor?: string | null | undefined;
-  /** Memory for rows, which lie there as float32; optimizers' slots of the same rows come on top. Default: 2^28. */
-  cacheBytes?: number | undefined;
-  /** How the file is read. */
-  io?: DiskIo | undefined;
-  /** Whether training changes the file. Default: false. */
-  trainable?: boolean | undefined;
-  /** An `emb.train` optimizer for this table alone; `compile` must be given one too. Default: null. */
-  optimizer?: SparseOptimizer | null | undefined;
-}
-
-export const DISK_TABLE_ARGUMENTS = [
-  'name',
-  'file',
-  'tensor',
-  'cacheBytes',
-  'io',
-  'trainable',
-  'optimizer',
-] as const satisfies readonly (keyof DiskTableArgs)[];
+/** Slots of a row that any optimizer has. */
+const MOST_SLOTS = 4;
 
 /** What a table did so far. */
 export interface DiskTableStats {
@@ -104,6 +78,11 @@ export class DiskTable extends EmbeddingTable {
   readonly #io: DiskIo;
   readonly #reader: RowReader;
   readonly #rows: CachedRows;
+  readonly #trained: TrainedRows | null;
+  readonly #unlock: (() => void) | null;
+  readonly #layers = new Set<TableHolder>();
+  /** Whether nobody but its layers has it. */
+  #isOfLayers = false;
   #holder: WeightHolder | null = null;
   readonly #cacheRows: number;
   #isClosed = false;
@@ -121,24 +100,35 @@ export class DiskTable extends EmbeddingTable {
     const cacheBytes = checkCacheBytes(given.cacheBytes, memory);
     const io = readIo(given.io);
     const trainable = checkBoolean(given.trainable, 'trainable', false);
-    const at = findRows(pathOf(given.file), tensor);
     if (isConverting()) {
       throw new ValueError('model', 'tables that lie in memory', described(`disk table ${name}`));
     }
-    super({ inputDim: at.rows, outputDim: at.dim, trainable, optimizer: given.optimizer }, true, name);
-    this.file = given.file;
-    this.tensor = tensor;
+    const opened = openRows(given, tensor, trainable);
+    const { at } = opened;
+    let reader: RowReader | null = null;
+    try {
+      super({ inputDim: at.rows, outputDim: at.dim, trainable, optimizer: given.optimizer }, true, name);
+      this.#cacheRows = cacheRowsOf(cacheBytes, at);
+      const most = Math.max(at.format.bytes(at.dim), MOST_SLOTS * at.dim * Float32Array.BYTES_PER_ELEMENT);
+      const how = { threads: io.threads, direct: io.direct ?? !trainable, writes: trainable, most };
+      reader = new RowReader(at.path, how);
+    } catch (error) {
+      opened.unlock?.();
+      throw error;
+    }
+    this.file = opened.file;
+    this.tensor = opened.tensor;
     this.cacheBytes = cacheBytes;
     this.#io = isRecord(given.io) ? { ...given.io } : {};
-    this.#cacheRows = cacheRowsOf(cacheBytes, at);
-    const most = at.format.bytes(at.dim);
-    this.#reader = new RowReader(at.path, {
-      threads: io.threads,
-      direct: io.direct ?? !trainable,
-      writes: false,
-      most,
-    });
+    this.#reader = reader;
+    this.#unlock = opened.unlock;
     this.#rows = new CachedRows(name, at, this.#reader, this.#cacheRows, () => this.built());
+    const { rows, dim, format, own } = at;
+    const form = trainable ? { rows, dim, format, state: stateOf(own!) } : null;
+    const { region, cache } = this.#rows;
+    this.#trained =
+      form === null ? null : new TrainedRows(name, this.#reader, region, form, cache.rowAt, () => this.built());
+    this.#rows.beside = this.#trained;
   }
 
   /** Where its rows lie. */
@@ -175,7 +165,15 @@ export class DiskTable extends EmbeddingTable {
 
   override attach(holder: TableHolder): tf.LayerVariable {
     this.built();
+    this.#layers.add(holder);
     return super.attach(holder);
+  }
+
+  override release(holder: TableHolder): number {
+    const freed = super.release(holder);
+    this.#layers.delete(holder);
+    if (this.#isOfLayers && this.#layers.size === 0) this.close();
+    return freed;
   }
 
   protected override created(table: Table): void {
@@ -260,18 +258,44 @@ export class DiskTable extends EmbeddingTable {
     return {
       ...this.#rows.counts,
       bytesRead: this.#reader.bytesRead,
-      bytesWritten: 0,
+      bytesWritten: this.#trained?.bytesWritten ?? 0,
       cacheRows: this.#cacheRows,
       direct: this.#reader.isDirect,
     };
   }
 
-  /** Frees the cache and closes the file: lookups are refused from then on. Closing twice does nothing. */
+  /**
+   * Brings all rows and what optimizers keep of them to the disk. What a crash leaves from then on, whenever it comes, is
+   * the file as it is now. Nothing is done for a table that is not trained.
+   *
+   * @throws RuntimeError within a step, and where the system refuses: the file is then that of the last checkpoint once it
+   * is opened anew.
+   */
+  checkpoint(): void {
+    this.#checkOpen('checkpoint');
+    if (this.#rows.isInStep)
+      throw new RuntimeError('checkpoint', 'a call between steps', described('one within a step'));
+    this.#trained?.checkpoint();
+  }
+
+  /**
+   * Makes a checkpoint where the table is trained, frees the cache and closes the file: lookups are refused from then on.
+   * Closing twice does nothing.
+   *
+   * @throws RuntimeError where the system refuses the checkpoint; the table is closed all the same.
+   */
   close(): void {
     if (this.#isClosed) return;
-    this.#isClosed = true;
-    if (this.#holder !== null) this.release(this.#holder);
-    this.#rows.close();
+    try {
+      this.checkpoint();
+    } finally {
+      this.#isClosed = true;
+      this.#trained?.close();
+      this.#rows.close();
+      for (const layer of this.#layers) super.release(layer);
+      if (this.#holder !== null) super.release(this.#holder);
+      this.#unlock?.();
+    }
   }
 
   override tableConfig(): Record<string, unknown> {
@@ -283,7 +307,10 @@ export class DiskTable extends EmbeddingTable {
     const { file, tensor, cacheBytes } = this;
     const { trainable, optimizer, name } = super.getConfig();
     // tfjs writes texts in another case, but for those called so.
-    const named = { file: { name: file }, tensor: tensor === null ? null : { name: tensor } };
+    const named = {
+      file: { name: nodeBuiltin<typeof nodePath>('node:path')!.resolve(pathOf(file)) },
+      tensor: tensor === null ? null : { name: tensor },
+    };
     const own = { name, ...named, cacheBytes, io: this.#io, trainable, optimizer };
     return own as unknown as tf.serialization.ConfigDict;
   }
@@ -297,37 +324,8 @@ export class DiskTable extends EmbeddingTable {
     const given = readOptions<DiskTableArgs>(config, DISK_TABLE_ARGUMENTS, 'table') as Record<string, unknown>;
     const textOf = (field: unknown): string | null => (isRecord(field) ? String(field['name']) : null);
     const [file, tensor] = [textOf(given['file']), textOf(given['tensor'])];
-    return new DiskTable({ ...given, file: file!, tensor }, name);
+    const table = new DiskTable({ ...given, file: file!, tensor }, name);
+    table.#isOfLayers = true;
+    return table;
   }
-}
-
-/**
- * Returns a table whose rows stay in a file, of which a cache holds those that are asked for often: for tables larger than
- * memory. In Node, on the backends cpu, tensorflow and wasm, with the native addon, on Linux and macOS.
- *
- * The file is `.npy` (float32, float16), safetensors (F32, F16, BF16, and int8 rows of `diskTable.create`), or the index
- * of safetensors files of which one holds the tensor. Rows come as float32. Layers take the table as `table`, and
- * `emb.embeddingLookup` in place of a tensor. The distinct rows of a batch are looked for in the cache; those that are not
- * there are sorted and read by threads of the table, past the page cache where the system allows it. `fit` and
- * `prefetch` have the rows of the next batch read meanwhile. Results never depend on the cache or the threads. A batch of
- * more rows than the cache holds is looked up without it; a training step of as many is refused.
- * Models refer to the file, and hold no weight of it.
- *
- * @param args - The file, and how it is read; see `DiskTableArgs`.
- * @returns Resolves to the table, which is open until `close`.
- * @throws TypeError for wrongly typed arguments; ValueError for a file that is not there or holds no such table, and for
- * a cache that is larger than memory or smaller than a row; RuntimeError where the system refuses, without the addon, and on
- * virtual devices. Lookups throw a RuntimeError, which names row and offset, for a file that ends before, changes or fails.
- *
- * @example
- * const table = await emb.diskTable({ file: 'model.safetensors', tensor: 'ple.weight', cacheBytes: 256e6 });
- * const rows = emb.embeddingLookup(table, [[3, 70_000_000]], { combiner: 'sum' });
- * table.stats(); // { hits: 0, misses: 2, … }
- * table.close();
- */
-export async function diskTable(args: DiskTableArgs): Promise<DiskTable>;
-export async function diskTable(...all: [DiskTableArgs]): Promise<DiskTable> {
-  refusePositional('emb.diskTable', ['file'], all);
-  const given = readOptions<DiskTableArgs>(all[0], DISK_TABLE_ARGUMENTS, 'args');
-  return new DiskTable(given as DiskTableArgs, checkName(given.name) ?? nextName('disk_table'));
 }
