@@ -29,6 +29,10 @@ export interface LayersModelAssets {
   readonly userDefinedMetadata?: object;
   readonly trainingConfig?: tf.io.TrainingConfig;
   readonly weights: readonly KeptWeight[];
+  /** Whether it takes keys of open tables, or their rows; of formats that have both. */
+  readonly keys?: string;
+  /** CRC-32C of values by their keys, of files that have no checksums of their own. */
+  readonly checksums?: Readonly<Record<string, number>>;
   /** State of the optimizer, in its order. */
   readonly optimizer: readonly KeptWeight[];
 }

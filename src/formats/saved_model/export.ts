@@ -16,15 +16,13 @@ import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle
 import type { SavedModelWriter } from '../../base/platform.js';
 import { writeTo } from './destination.js';
 import { FunctionBuilder } from './graph/function_builder.js';
+import { TensorFlowForm } from './graph/tensorflow_form.js';
 import { metaGraphOf, type MetaGraphParts } from './meta_graph.js';
-import { keyInputKind } from '../../tfjs/models/key_inputs.js';
-import { layerOf, ModelGraph } from './model_graph.js';
+import { feed } from './feed.js';
+import { ModelGraph } from './model_graph.js';
 import type { CallableSignature, NamedSpec } from './object_graph.js';
 import { SERVING_DEFAULT, readSignatures, type Signature } from './signatures.js';
 import { fedInputs, specsOf, type FedInput } from './ragged_inputs.js';
-import { paddedRows } from './layers/ragged.js';
-import type { Operations } from './graph/operations.js';
-import type { Value } from './graph/value.js';
 import { ModelVariables, type SavedVariable } from './variables.js';
 import type { FunctionMessage } from '../../base/protobuf/graph_messages.js';
 import { TrackableGraph } from './wire/object_messages.js';
@@ -44,30 +42,6 @@ function byName<T extends { readonly name: string }>(named: readonly T[]): T[] {
   return [...named].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** From the arguments of a function the inputs of the model, by the ids of their tensors. */
-function feed(operations: Operations, fed: readonly FedInput[], given: ReadonlyMap<string, Value>): Map<number, Value> {
-  const values = new Map<number, Value>();
-  for (const each of fed) {
-    const { symbolic } = each.input;
-    if (each.kind === 'dense') {
-      values.set(symbolic.id, given.get(each.spec.name)!);
-      continue;
-    }
-    const flat = given.get(each.values.name)!;
-    const rowSplits = operations.cast(given.get(each.rowSplits.name)!, 'int32');
-    if (keyInputKind(layerOf(symbolic)) !== null && each.splitsInput === null) {
-      values.set(symbolic.id, { ...flat, rowSplits, shape: [null, each.length] });
-    } else if (each.splitsInput === null) {
-      const padded = paddedRows(operations, flat, rowSplits, each.padding, each.length);
-      values.set(symbolic.id, { ...padded, shape: symbolic.shape });
-    } else {
-      values.set(symbolic.id, flat);
-      values.set(each.splitsInput.symbolic.id, rowSplits);
-    }
-  }
-  return values;
-}
-
 /** The function of a signature, and what it calls. `isNamed`: its arguments come by name. */
 function graphOf(
   signature: Signature,
@@ -78,11 +52,8 @@ function graphOf(
   const { name, inputs } = signature;
   const outputs = byName(signature.outputs);
   const graph = new FunctionBuilder(functionName);
-  const model = new ModelGraph(graph, {
-    customOps,
-    variableOf: (weight) => variables.of(weight),
-    keysOf: (table) => variables.keysOf(table),
-  });
+  const form = new TensorFlowForm(functionName, (table) => variables.keysOf(table));
+  const model = new ModelGraph(graph, form, { customOps, variableOf: (weight) => variables.of(weight) });
   const fed = fedInputs(signature, ragged);
   const specs = isNamed ? byName(specsOf(fed)) : specsOf(fed);
   const given = new Map(specs.map((spec) => [spec.name, graph.argument(spec.dtype, spec.shape, spec.name)]));
@@ -103,7 +74,7 @@ function graphOf(
   return {
     signature: { name, functionName, inputs: specs, outputs: resultSpecs, captures },
     fed,
-    functions: [...model.functions, made],
+    functions: [...form.functions, made],
   };
 }
 

@@ -5,20 +5,12 @@
 import type { Feature } from '../../layers/embedding/layer_inputs.js';
 import { NO_ROW, PADDING } from '../../tables/keys/open_rows.js';
 import type { OpenTable } from '../../tables/keys/open_table.js';
-import { type, type FunctionBuilder, type GraphVariable } from './graph/function_builder.js';
+import { type } from './graph/function_builder.js';
 import type { Operations } from './graph/operations.js';
 import type { Value } from './graph/value.js';
 import type { LayerCall } from './layers/layer_call.js';
 import { lookUpTable } from './layers/lookup.js';
 import { paddedRows } from './layers/ragged.js';
-
-/** The keys of a table as a SavedModel holds them. */
-export interface KeptKeys {
-  /** int64 [keys], ascending. */
-  readonly keys: GraphVariable;
-  /** int32 [keys], where they lie. */
-  readonly rows: GraphVariable;
-}
 
 /** A layer that looks keys up. */
 interface KeyedLayer {
@@ -39,29 +31,6 @@ function unsigned(o: Operations, value: bigint): Value {
   return bitcast(o, o.graph.constant([BigInt.asIntN(64, value)], 'int64', []), 'uint64');
 }
 
-/** Flat keys as int64 [n]: numbers as they are, of texts the fingerprint of their UTF-8. */
-function wordsOf(o: Operations, keys: Value): Value {
-  const flat = o.reshape(keys, [null]);
-  if (keys.dtype !== 'string') return o.cast(flat, 'int64');
-  const method = stringConstant(o.graph, 'farmhash64');
-  const bytes = o.graph.node('Fingerprint', [flat, method], {
-    attr: { T: type('string') },
-    dtype: 'uint8',
-    shape: [null, 8],
-    output: 'fingerprint',
-  });
-  return bitcast(o, bytes, 'int64', [null]);
-}
-
-function stringConstant(graph: FunctionBuilder, value: string): Value {
-  const tensor = { dtype: type('string').type!, shape: { dim: [] }, strings: [new TextEncoder().encode(value)] };
-  return graph.node('Const', [], {
-    attr: { dtype: type('string'), value: { tensor } },
-    dtype: 'string',
-    shape: [],
-  });
-}
-
 /** The row that a key without one shares, by the number of the hash: as `sharedRow` of tables/keys has it. */
 function sharedRows(o: Operations, words: Value, hash: number, { capacity, inputDim }: OpenTable): Value {
   const shift = (x: Value, by: bigint): Value => o.binary('RightShift', x, unsigned(o, by));
@@ -73,34 +42,20 @@ function sharedRows(o: Operations, words: Value, hash: number, { capacity, input
 }
 
 /** Row numbers of keys as lookups take them, one vector for each lookup, and which keys are no padding; null: all. */
-function flatRows(
-  o: Operations,
-  { table, maskZero }: KeyedLayer,
-  keys: Value,
-  kept: KeptKeys,
-): { rows: Value[]; present: Value | null } {
-  const words = wordsOf(o, keys);
-  const sorted = o.read(kept.keys);
-  const places = o.graph.node('LowerBound', [o.expandDims(sorted, 0), o.expandDims(words, 0)], {
-    attr: { T: type('int64'), out_type: type('int32') },
-    dtype: 'int32',
-    shape: [1, null],
-  });
-  const place = o.minimum(o.squeeze(places, [0]), kept.keys.shape[0]! - 1);
-  const row = o.gather(o.read(kept.rows), place);
-  const isFound = o.and(o.compare('Equal', o.gather(sorted, place), words), o.compare('GreaterEqual', row, 0));
+function flatRows({ o, context, input }: LayerCall, layer: KeyedLayer): { rows: Value[]; present: Value | null } {
+  const { table, maskZero } = layer;
   const padding = [...(maskZero ? [0n] : []), ...(table.paddingWord === null ? [] : [table.paddingWord])];
-  const present = padding
-    .map((each) => o.compare('NotEqual', words, o.graph.constant([each], 'int64', [])))
-    .reduce<Value | null>((all, each) => (all === null ? each : o.and(all, each)), null);
+  const found = context.form.findKeys(o, table, o.reshape(input, [null]), padding);
+  const { row, isFound, present } = found;
   const number = (value: number): Value => o.graph.scalar(value, 'int32');
-  const rows = Array.from({ length: table.lookups }, (_, hash) => {
+  const rows = Array.from({ length: isFound === null ? 1 : table.lookups }, (_, hash) => {
+    if (isFound === null) return row;
     const unknown =
       table.unknown === 'zero'
         ? number(NO_ROW)
         : table.unknown === 'drop'
           ? number(PADDING)
-          : sharedRows(o, words, hash, table);
+          : sharedRows(o, found.words(), hash, table);
     const all = o.where(isFound, hash === 0 ? row : number(NO_ROW), unknown);
     return present === null ? all : o.where(present, all, number(PADDING));
   });
@@ -123,7 +78,7 @@ function splitsOf({
 export function lookUpKeys(call: LayerCall): Value {
   const { o, context, input, inputs } = call;
   const layer = call.layer as unknown as KeyedLayer & { embeddings: Parameters<typeof context.variableOf>[0] };
-  const { rows } = flatRows(o, layer, input, context.keysOf(layer.table));
+  const { rows } = flatRows(call, layer);
   const splits = splitsOf(call);
   const feature = { ...layer.feature, outOfRange: 'zero' as const, maskZero: false };
   const given = inputs[splits?.isPair === true ? 2 : 1];
@@ -145,11 +100,11 @@ export function lookUpKeys(call: LayerCall): Value {
 
 /** Where keys are no padding, as layers behind take it: of rows that stay apart; null: no mask. */
 export function maskOfKeys(call: LayerCall, masksDense: boolean): Value | null {
-  const { o, context, input } = call;
+  const { o, input } = call;
   const layer = call.layer as unknown as KeyedLayer;
   const splits = splitsOf(call);
   if (layer.feature.combiner !== null || (!masksDense && splits === null)) return null;
-  const { present } = flatRows(o, layer, input, context.keysOf(layer.table));
+  const { present } = flatRows(call, layer);
   const all = present ?? o.compare('Equal', o.reshape(input, [null]), o.reshape(input, [null]));
   if (splits === null) return o.reshape(all, o.sizesOf(input), input.shape);
   return o.compare('Greater', paddedRows(o, o.cast(all, 'int32'), splits.rowSplits, 0, splits.length), 0);

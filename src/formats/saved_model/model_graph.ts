@@ -1,15 +1,15 @@
 /** The ops of a model: its layers, from the inputs to what is asked for, as `predict` runs them. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
-import { FunctionBuilder, type GraphVariable } from './graph/function_builder.js';
+import type { GraphVariable } from './graph/function_builder.js';
+import type { GraphBuilder } from './graph/graph_builder.js';
+import type { GraphForm } from './graph/graph_form.js';
+import { RefusedOp } from './graph/refused_op.js';
 import { Operations } from './graph/operations.js';
 import type { Value } from './graph/value.js';
-import type { OpenTable } from '../../tables/keys/open_table.js';
-import type { KeptKeys } from './frozen_keys.js';
 import { LayerCall, type Emitted, type GraphContext } from './layers/layer_call.js';
 import { maskOf } from './layers/masks.js';
 import { emitterOf } from './layers/registry.js';
-import type { FunctionMessage } from '../../base/protobuf/graph_messages.js';
 
 /** What tfjs keeps of each use of a layer. */
 export interface LayerNode {
@@ -50,33 +50,21 @@ export interface ModelPart {
 export interface ModelGraphOptions {
   readonly customOps: boolean;
   readonly variableOf: (weight: tf.LayerVariable) => GraphVariable;
-  readonly keysOf: (table: OpenTable) => KeptKeys;
 }
 
 export class ModelGraph implements GraphContext {
   readonly operations: Operations;
-  /** Functions that ops of the graph call. */
-  readonly functions: FunctionMessage[] = [];
   readonly customOps: boolean;
   readonly variableOf: (weight: tf.LayerVariable) => GraphVariable;
-  readonly keysOf: (table: OpenTable) => KeptKeys;
 
   constructor(
-    readonly graph: FunctionBuilder,
+    readonly graph: GraphBuilder,
+    readonly form: GraphForm,
     options: ModelGraphOptions,
   ) {
     this.operations = new Operations(graph);
     this.customOps = options.customOps;
     this.variableOf = options.variableOf;
-    this.keysOf = options.keysOf;
-  }
-
-  addFunction(name: string, make: (graph: FunctionBuilder) => readonly Value[]): FunctionMessage {
-    const builder = new FunctionBuilder(`${this.graph.name}_${name}_${this.functions.length}`);
-    const outputs = make(builder);
-    const made = builder.finish(outputs);
-    this.functions.push(made);
-    return made;
   }
 
   /** The values of the outputs of a model, given those of its inputs. */
@@ -125,11 +113,15 @@ export class ModelGraph implements GraphContext {
       const call = new LayerCall(layer, inputs, mask, this, masks);
       const emitter = emitterOf(layer.getClassName());
       if (emitter === null) throw call.refuse('whose class has no counterpart there');
-      const result = emitter(call);
-      const outputs = Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
-      const own = maskOf(call, masks);
-      // tfjs gives every output of a layer the mask of the first.
-      return { outputs, masks: outputs.map(() => own) };
+      try {
+        const result = emitter(call);
+        const outputs = Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
+        const own = maskOf(call, masks);
+        // tfjs gives every output of a layer the mask of the first.
+        return { outputs, masks: outputs.map(() => own) };
+      } catch (error) {
+        throw error instanceof RefusedOp ? call.refuse(error.message) : error;
+      }
     });
   }
 }

@@ -3,18 +3,20 @@ import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import { keptValues } from '../../tfjs/kept_values.js';
 import { ELEMENT_BYTES, type VariableType } from './wire/data_types.js';
-import { knownTable, numbersShape } from '../../backends/table.js';
+import { knownTable, numbersShape, type TableForm } from '../../backends/table.js';
 import { littleEndianBytes } from '../../io/byte_order.js';
 import { floatPiecesOf, piecesOf } from '../../io/models/tensor_pieces.js';
 import type { OpenTable } from '../../tables/keys/open_table.js';
-import type { KeptKeys } from './frozen_keys.js';
 import type { GraphVariable } from './graph/function_builder.js';
+import type { KeptKeys } from './graph/tensorflow_form.js';
 
 /** A variable whose values go into the bundle. */
 export interface SavedVariable extends GraphVariable {
   /** Under which the bundle holds it. */
   readonly key: string;
   readonly trainable: boolean;
+  /** How its rows are kept, and those in words; null: as they are. */
+  readonly packed: (TableForm & { readonly words: () => AsyncIterable<Uint8Array> }) | null;
   /** Its bytes, as they were when the export began: a step meanwhile does not change them. */
   readonly pieces: () => AsyncIterable<Uint8Array>;
 }
@@ -49,8 +51,8 @@ export class ModelVariables {
       if (this.#byWeight.has(weight.id)) continue;
       const value = weight.read();
       const table = knownTable(value);
-      const packed = table === undefined || table.isPlain ? null : { codec: table.codec, dim: table.dim };
-      const dtype = packed === null ? checkType(value.dtype, weight.originalName) : 'float32';
+      const form = table === undefined || table.isPlain ? null : { codec: table.codec, dim: table.dim };
+      const dtype = form === null ? checkType(value.dtype, weight.originalName) : 'float32';
       const snapshot = keptValues(value);
       const saved: SavedVariable = {
         name: freeName(weight.originalName, this.#taken),
@@ -58,7 +60,8 @@ export class ModelVariables {
         shape: [...numbersShape(value)],
         key: `variables/${this.list.length}/.ATTRIBUTES/VARIABLE_VALUE`,
         trainable: weight.trainable,
-        pieces: () => (packed === null ? piecesOf(snapshot) : floatPiecesOf(snapshot, packed)),
+        packed: form === null ? null : { ...form, words: () => piecesOf(snapshot) },
+        pieces: () => (form === null ? piecesOf(snapshot) : floatPiecesOf(snapshot, form)),
       };
       this.#snapshots.push(snapshot);
       this.list.push(saved);
@@ -96,6 +99,7 @@ export class ModelVariables {
       shape: [values.length],
       key: `variables/${this.list.length}/.ATTRIBUTES/VARIABLE_VALUE`,
       trainable: false,
+      packed: null,
       pieces: async function* () {
         yield bytes;
       },

@@ -111,16 +111,22 @@ export class FunctionBuilder {
     return { ref: `${this.#add(op, inputs, attr)}:${output}:0`, dtype, shape };
   }
 
-  /** A node whose one output is a list. */
+  /** A node whose one output is a list, or one with several outputs, by their names. */
   nodeOfMany(
     op: string,
     inputs: readonly Value[],
     attr: Attributes,
-    output: string,
+    output: string | readonly string[],
     parts: readonly NodeParts[],
   ): Value[] {
     const name = this.#add(op, inputs, attr);
-    return parts.map(({ dtype, shape }, i) => ({ ref: `${name}:${output}:${i}`, dtype, shape }));
+    const refOf = (i: number): string => (typeof output === 'string' ? `${output}:${i}` : `${output[i]!}:0`);
+    return parts.map(({ dtype, shape }, i) => ({ ref: `${name}:${refOf(i)}`, dtype, shape }));
+  }
+
+  /** TensorFlow checks ids itself. */
+  checkedIds(ids: Value): Value {
+    return ids;
   }
 
   /** Numbers that are part of the graph; small ones are there once. */

@@ -1,5 +1,6 @@
 /** Stock TensorFlow ops as functions of values. */
-import { type, type FunctionBuilder, type GraphVariable } from './function_builder.js';
+import { type, type GraphVariable } from './function_builder.js';
+import type { GraphBuilder } from './graph_builder.js';
 import { broadcastShape, frontAxis, sizeOf, type Shape, type Value } from './value.js';
 
 type Reduction = 'Sum' | 'Mean' | 'Max' | 'Min' | 'Prod' | 'Any' | 'All';
@@ -14,7 +15,7 @@ const WHOLE_OPS = ['Abs', 'Identity', 'Neg', 'Relu', 'Relu6', 'Sign', 'Square'];
 export type Size = number | null | Value;
 
 export class Operations {
-  constructor(readonly graph: FunctionBuilder) {}
+  constructor(readonly graph: GraphBuilder) {}
 
   /** The value of a variable. */
   read(variable: GraphVariable): Value {
@@ -315,13 +316,12 @@ export class Operations {
   topK(x: Value, k: number): [values: Value, indices: Value] {
     const shape = [x.shape[0]!, k];
     const attr = { T: type(x.dtype), sorted: { b: true } };
-    const values = this.graph.node('TopKV2', [x, this.graph.scalar(k, 'int32')], {
-      attr,
-      dtype: x.dtype,
-      shape,
-      output: 'values',
-    });
-    return [values, { ref: values.ref.replace(/:values:0$/, ':indices:0'), dtype: 'int32', shape }];
+    const parts = [
+      { dtype: x.dtype, shape },
+      { dtype: 'int32', shape },
+    ] as const;
+    const count = this.graph.scalar(k, 'int32');
+    return this.graph.nodeOfMany('TopKV2', [x, count], attr, ['values', 'indices'], parts) as [Value, Value];
   }
 
   /** Rows of `params`, or elements along another axis. */
@@ -334,13 +334,31 @@ export class Operations {
     });
   }
 
-  /** Rows of a variable, of which no copy is made. */
-  gatherRows(table: GraphVariable, ids: Value): Value {
-    return this.graph.node('ResourceGather', [this.graph.resource(table), ids], {
-      attr: { dtype: type(table.dtype), Tindices: type(ids.dtype), validate_indices: { b: true } },
+  /** Rows of a variable, of which no copy is made. `ids`: whether some may be negative, which is an error when it runs. */
+  gatherRows(table: GraphVariable, given: Value, ids: 'any' | 'positive' = 'positive'): Value {
+    const at = ids === 'any' ? this.graph.checkedIds(given, table.shape[0]!) : given;
+    return this.graph.node('ResourceGather', [this.graph.resource(table), at], {
+      attr: { dtype: type(table.dtype), Tindices: type(at.dtype), validate_indices: { b: true } },
       dtype: table.dtype,
-      shape: [...ids.shape, ...table.shape.slice(1)],
+      shape: [...at.shape, ...table.shape.slice(1)],
     });
+  }
+
+  /** Sums from the first to each along an axis. */
+  cumsum(x: Value, axis: number): Value {
+    return this.graph.node('Cumsum', [x, this.graph.scalar(axis, 'int32')], {
+      attr: { T: type(x.dtype), Tidx: type('int32') },
+      dtype: x.dtype,
+      shape: x.shape,
+      output: 'out',
+    });
+  }
+
+  /** 0, 1, 2 and so on, as many as an axis is long. */
+  places(x: Value, axis: number): Value {
+    const bounds = [this.graph.scalar(0, 'int32'), this.sizeAt(x, axis), this.graph.scalar(1, 'int32')];
+    const shape = [x.shape[frontAxis(axis, x.shape.length)]!];
+    return this.graph.node('Range', bounds, { attr: { Tidx: type('int32') }, dtype: 'int32', shape });
   }
 
   /** Vectors of `depth` with 1 at an int32 id; zeros for an id outside. */

@@ -6,22 +6,14 @@ import { WithMask } from '../../../layers/merge/with_mask.js';
 import { axesOf } from '../../../layers/operations/operand.js';
 import { GlobalAveragePooling1D } from '../../../layers/pooling/global_average_pooling1d.js';
 import { UnitNormalization } from '../../../layers/unit_normalization.js';
-import { type } from '../graph/function_builder.js';
-import { frontAxis, type Value } from '../graph/value.js';
+import type { Value } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
 
 type Operations = LayerCall['o'];
 
-/** 0, 1, 2 and so on, as many as an axis is long. */
-function places(o: Operations, x: Value, axis: number): Value {
-  const bounds = [o.graph.scalar(0, 'int32'), o.sizeAt(x, axis), o.graph.scalar(1, 'int32')];
-  const attr = { Tidx: type('int32') };
-  return o.graph.node('Range', bounds, { attr, dtype: 'int32', shape: [x.shape[frontAxis(axis, x.shape.length)]!] });
-}
-
 /** bool [T, S] of scores [..., T, S]: how far the place of a key is behind that of the query, compared with a number. */
 function byPlace(o: Operations, scores: Value, compare: (behind: Value) => Value): Value {
-  const [queries, keys] = [places(o, scores, -2), places(o, scores, -1)];
+  const [queries, keys] = [o.places(scores, -2), o.places(scores, -1)];
   return compare(o.sub(o.expandDims(queries, 1), o.expandDims(keys, 0)));
 }
 

@@ -8,12 +8,12 @@ import type { Operations } from '../graph/operations.js';
 import type { Value } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
 import { lookUpKeys, maskOfKeys } from '../frozen_keys.js';
-import { lookUpTable } from './lookup.js';
+import { lookUpRagged, lookUpTable } from './lookup.js';
 import { paddedRows } from './ragged.js';
 
 const stock: Emitter = (call) => {
   const table = call.variable('embeddings')!;
-  return call.o.gatherRows(table, call.o.cast(call.input, 'int32'));
+  return call.o.gatherRows(table, call.o.cast(call.input, 'int32'), 'any');
 };
 
 function weightsOrNull(call: LayerCall, value: Value | undefined): Value | null {
@@ -41,11 +41,7 @@ const ragged: Emitter = (call) => {
   }
   const splits = o.cast(inputs[1]!, 'int32');
   const weights = weightsOrNull(call, inputs[2]);
-  const padded = {
-    ids: paddedRows(o, ids, splits, -1),
-    weights: weights === null ? null : paddedRows(o, weights, splits, 0),
-  };
-  return lookUpTable(o, { feature, table, ...padded }, context.customOps);
+  return lookUpRagged(o, context, { feature, table, ids, weights }, splits);
 };
 
 const distributed: Emitter = (call) => {

@@ -1,5 +1,4 @@
 /** Layers that prepare images and categories. */
-import { type } from '../graph/function_builder.js';
 import type { Value } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
 import { resize } from './shapes.js';
@@ -27,30 +26,26 @@ function bufferOf(size: number, wanted: number, isWidth: boolean): number {
   return isWidth && buffer === 0 && size !== wanted ? 1 : buffer;
 }
 
+/** The pixels of an axis that `cropAndResize` of tfjs takes for a part of it, the nearest ones to places in the part. */
+function placesIn(size: number, before: number, length: number): number[] {
+  const [from, to] = [Math.fround(before / size), Math.fround((before + length) / size)];
+  const step = length > 1 ? ((to - from) * (size - 1)) / (length - 1) : 0;
+  const first = length > 1 ? from * (size - 1) : 0.5 * (from + to) * (size - 1);
+  return Array.from({ length }, (_, i) => Math.round(first + i * step));
+}
+
 const centerCrop: Emitter = (call) => {
   const { o, config } = call;
   const [height, width] = [config['height'] as number, config['width'] as number];
   return onImages(call, (x) => {
-    const [, rows, columns, channels] = x.shape;
+    const [, rows, columns] = x.shape;
     if (rows === null || rows === undefined || columns === null || columns === undefined) {
       throw call.refuse('whose images have no known size');
     }
     const [top, left] = [bufferOf(rows, height, false), bufferOf(columns, width, true)];
     if (top < 0 || left < 0) return resize(o, x, [height, width], 'bilinear');
-    const box = [top / rows, left / columns, (height + top) / rows, (width + left) / columns];
-    const batch = o.sizeAt(x, 0);
-    const boxes = o.tile(o.graph.constant(box, 'float32', [1, 4]), [batch, 1], [x.shape[0]!, 4]);
-    const places = o.graph.node('Range', [o.graph.scalar(0, 'int32'), batch, o.graph.scalar(1, 'int32')], {
-      attr: { Tidx: type('int32') },
-      dtype: 'int32',
-      shape: [x.shape[0]!],
-    });
-    return o.graph.node('CropAndResize', [x, boxes, places, o.ints([height, width])], {
-      attr: { T: type(x.dtype), method: { s: new TextEncoder().encode('nearest') } },
-      dtype: 'float32',
-      shape: [x.shape[0]!, height, width, channels!],
-      output: 'crops',
-    });
+    const at = [placesIn(rows, top, height), placesIn(columns, left, width)];
+    return at.reduce((each, places, i) => o.gather(each, o.ints(places), i + 1), x);
   });
 };
 

@@ -1,11 +1,10 @@
 /** One use of a layer in a model, for what writes its ops. */
 import type * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../../base/errors.js';
-import type { OpenTable } from '../../../tables/keys/open_table.js';
-import type { FunctionBuilder, GraphVariable } from '../graph/function_builder.js';
+import type { GraphVariable } from '../graph/function_builder.js';
+import type { GraphForm } from '../graph/graph_form.js';
 import type { Operations } from '../graph/operations.js';
 import type { Shape, Value } from '../graph/value.js';
-import type { FunctionMessage } from '../../../base/protobuf/graph_messages.js';
 
 /** What all layers of a signature share. */
 export interface GraphContext {
@@ -14,10 +13,7 @@ export interface GraphContext {
   readonly customOps: boolean;
   /** The variable under which a weight is saved. */
   variableOf(weight: tf.LayerVariable): GraphVariable;
-  /** The keys of an open table that have a row, and where. */
-  keysOf(table: OpenTable): { readonly keys: GraphVariable; readonly rows: GraphVariable };
-  /** Keeps a function that ops of this graph call, such as the body of a loop. */
-  addFunction(name: string, make: (graph: FunctionBuilder) => readonly Value[]): FunctionMessage;
+  readonly form: GraphForm;
   /** Writes the ops of a layer that another one holds. */
   emit(layer: tf.layers.Layer, inputs: readonly Value[], mask: Value | null): Emitted;
 }
@@ -89,7 +85,7 @@ export class LayerCall {
   refuse(what: string): ValueError {
     const { layer } = this;
     const received = described(`layer ${layer.name} (${layer.getClassName()}), ${what}`);
-    return new ValueError('model', 'layers that TensorFlow ops can express', received);
+    return new ValueError('model', `layers that ${this.context.form.runtime} ops can express`, received);
   }
 
   /** The shape of the result, as the layer computes it. */

@@ -5,6 +5,8 @@ import type { Feature } from '../../../layers/embedding/layer_inputs.js';
 import { text, type GraphVariable } from '../graph/function_builder.js';
 import type { Operations } from '../graph/operations.js';
 import type { Value } from '../graph/value.js';
+import type { GraphContext } from './layer_call.js';
+import { paddedRows } from './ragged.js';
 
 /** One feature: how it is looked up, and the table. */
 export interface TableLookup {
@@ -109,13 +111,7 @@ function bagsOf(o: Operations, { ids, weights }: TableLookup, present: Value): B
   const none = graph.constant([], 'float32', [0]);
   const zero = o.ints([0]);
   const cumulated = (lengths: Value): Value => {
-    const sums = graph.node('Cumsum', [lengths, graph.scalar(0, 'int32')], {
-      attr: { T: { type: 3 }, Tidx: { type: 3 } },
-      dtype: 'int32',
-      shape: lengths.shape,
-      output: 'out',
-    });
-    return o.concat([zero, sums], 0);
+    return o.concat([zero, o.cumsum(lengths, 0)], 0);
   };
   if (present === null) {
     const bags = o.sizesOf(ids, 0, ids.shape.length - 1);
@@ -171,4 +167,28 @@ export function lookUpTable(o: Operations, lookup: TableLookup, customOps: boole
   // The op combines rows as they are, and weighs them.
   const isPlain = (lookup.quantization ?? null) === null && isWeighing(combiner);
   return customOps && isPlain ? pooledByOp(o, lookup, present) : pooled(o, lookup, present);
+}
+
+/** The same of flat ids between row splits, which are padded where their rows cannot be summed up as they come. */
+export function lookUpRagged(
+  o: Operations,
+  { form, customOps }: GraphContext,
+  lookup: TableLookup,
+  rowSplits: Value,
+): Value {
+  const { feature, table, ids, weights } = lookup;
+  const { combiner } = feature;
+  // Sums of weights that differ a lot would lose the small ones.
+  if (combiner !== null && combiner !== 'max' && weights === null && form.canSumBags(table)) {
+    const present = presentIds(o, lookup);
+    const sum = form.sumBags(o, rowsOf(o, lookup, present), rowSplits);
+    if (combiner === 'sum') return sum;
+    const count = form.sumBags(o, o.expandDims(o.cast(present, 'float32'), -1), rowSplits);
+    return o.divNoNan(sum, combiner === 'mean' ? count : o.unary('Sqrt', count));
+  }
+  const padded = {
+    ids: paddedRows(o, ids, rowSplits, -1),
+    weights: weights === null ? null : paddedRows(o, weights, rowSplits, 0),
+  };
+  return lookUpTable(o, { ...lookup, ...padded }, customOps);
 }

@@ -12,7 +12,6 @@ import {
 } from '../../../layers/operations/operand.js';
 import { Operation } from '../../../layers/operations/operation.js';
 import { typeNamed } from '../../../layers/operations/elementwise.js';
-import { type } from '../graph/function_builder.js';
 import type { Value } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
 
@@ -189,13 +188,7 @@ const EMITS: Readonly<Record<string, Emit>> = {
     const { o } = call;
     const value = (x as Value).dtype === 'bool' ? o.cast(x as Value, 'int32') : (x as Value);
     if (axis === null) throw call.refuse('which sums up along no axis');
-    const at = o.graph.scalar(axisOf(axis, value.shape.length), 'int32');
-    return o.graph.node('Cumsum', [value, at], {
-      attr: { T: type(value.dtype), Tidx: type('int32') },
-      dtype: value.dtype,
-      shape: value.shape,
-      output: 'out',
-    });
+    return o.cumsum(value, axisOf(axis, value.shape.length));
   },
   Softmax: (call, [x], { axis }) => {
     const rank = (x as Value).shape.length;

@@ -8,42 +8,28 @@ import { Normalization } from '../../../layers/preprocessing/normalization.js';
 import { VocabularyLayer } from '../../../layers/preprocessing/vocabulary_layer.js';
 import { IntegerLookupLayer } from '../../../layers/integer_lookup_layer.js';
 import { ints, type } from '../graph/function_builder.js';
-import type { Operations } from '../graph/operations.js';
+import { placesIn } from '../graph/tensorflow_form.js';
 import type { Value } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
 
-/** Places in ascending values before which (`LowerBound`) or behind which (`UpperBound`) numbers belong; a vector. */
-function placesIn(o: Operations, op: 'LowerBound' | 'UpperBound', sorted: Value, numbers: Value): Value {
-  const flat = o.reshape(numbers, [1, null]);
-  const places = o.graph.node(op, [o.reshape(sorted, [1, sorted.shape[0]!]), flat], {
-    attr: { T: type(numbers.dtype), out_type: type('int32') },
-    dtype: 'int32',
-    shape: flat.shape,
-  });
-  return o.reshape(places, [null]);
-}
-
 /** Ids of int32 numbers by a table of keys; `unknown`: those of other numbers. Keys that no int32 can be are left out. */
 function idsByKey(
-  o: Operations,
+  { o, context }: LayerCall,
   numbers: Value,
   entries: readonly (readonly [key: number, id: number])[],
   unknown: Value,
 ): Value {
   const known = entries.filter(([key]) => key === (key | 0)).sort(([a], [b]) => a - b);
-  if (known.length === 0) return unknown;
-  const sorted = o.ints(known.map(([key]) => key));
-  const ids = o.ints(known.map(([, id]) => id));
-  const places = o.minimum(placesIn(o, 'LowerBound', sorted, numbers), known.length - 1);
-  const shaped = o.reshape(places, o.sizesOf(numbers), numbers.shape);
-  return o.where(o.compare('Equal', o.gather(sorted, shaped), numbers), o.gather(ids, shaped), unknown);
+  const table = { keys: known.map(([key]) => key), ids: known.map(([, id]) => id) };
+  return context.form.findNumbers(o, numbers, table, unknown);
 }
 
 /** By the vocabulary as it is now: the export learns nothing. */
-const integerLookup: Emitter = ({ o, input, layer }) => {
+const integerLookup: Emitter = (call) => {
+  const { o, input, layer } = call;
   const entries = (layer as IntegerLookupLayer).getVocabulary().map((key, id) => [key, id] as const);
   const numbers = o.cast(input, 'int32');
-  return idsByKey(o, numbers, entries.slice(1), o.mul(numbers, 0));
+  return idsByKey(call, numbers, entries.slice(1), o.mul(numbers, 0));
 };
 
 /** int32 ids as they are, or as vectors with one place for each; ids outside have none. */
@@ -66,7 +52,7 @@ const vocabularyLookup: Emitter = (call) => {
   // With factors, unknown numbers stand in front of the vocabulary.
   const tokens = (config['vocabulary'] as readonly number[]).slice(mode === 'tfIdf' ? rows : 0);
   const entries = [...tokens.map((token, i) => [token, masked.length + rows + i] as const), ...masked];
-  const ids = idsByKey(o, numbers, entries, o.add(o.binary('FloorMod', numbers, rows), masked.length));
+  const ids = idsByKey(call, numbers, entries, o.add(o.binary('FloorMod', numbers, rows), masked.length));
   const depth = call.outputShape().at(-1)!;
   if (mode !== 'tfIdf') return encoded(call, ids, mode, depth);
   const factors = Array.from({ length: depth }, (_, i) => (config['idfWeights'] as readonly number[])[i] ?? 0);
@@ -103,7 +89,7 @@ const discretization: Emitter = (call) => {
   const { binBoundaries, outputMode } = call.layer as DiscretizationLayer;
   const numbers = o.cast(call.input, 'float32');
   const boundaries = o.graph.constant(binBoundaries, 'float32', [binBoundaries.length]);
-  const places = placesIn(o, 'UpperBound', boundaries, numbers);
+  const places = placesIn(o, 'UpperBound', boundaries, o.reshape(numbers, [null]));
   const bins = o.reshape(places, o.sizesOf(numbers), numbers.shape);
   return encoded(call, bins, outputMode, binBoundaries.length + 1);
 };
