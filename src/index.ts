@@ -61,6 +61,8 @@ export const sparse = { reorder };
 
 /** Models as SavedModels of TensorFlow. */
 export * as savedModel from './formats/saved_model/index.js';
+/** Models as files of ONNX. */
+export * as onnx from './formats/onnx/index.js';
 /** Ops for `tf.loadGraphModel`. */
 export * as converter from './formats/graph_models/index.js';
 /** Data sets of arrays and files, in batches. */
@@ -90,7 +92,7 @@ export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */
 export * as tpu from './tpu/index.js';
 /** Files of NumPy and PyTorch. */
-export * as weights from './io/weights/index.js';
+export * as weights from './formats/weights.js';
 export { attach } from './preprocessing/pipeline/attached_pipeline.js';
 export { quantize, type QuantizeOptions } from './layers/quantize.js';
 export { exportKeras, type ExportKerasOptions } from './formats/keras/export_keras.js';
@@ -295,6 +297,7 @@ export type {
 export type { ReportSparseCores, ReportStack, SparseCorePrediction } from './report/sparse_cores.js';
 export type { RaggedForm, SavedModelOptions } from './formats/saved_model/export_options.js';
 export type { LoadSavedModelOptions } from './formats/saved_model/index.js';
+export type { OnnxIds, OnnxInput, OnnxInputs, OnnxKeys, OnnxOptions } from './formats/onnx/index.js';
 export type { NamedShapes, RunnableSavedModel, SavedModelWriter } from './base/platform.js';
 export type { SignatureArgs } from './formats/saved_model/signatures.js';
 export type { NamedTensor } from './base/types.js';

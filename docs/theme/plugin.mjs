@@ -16,6 +16,7 @@ const SECTIONS = {
     'docs/saving.md',
     'docs/keras.md',
     'docs/serving.md',
+    'docs/onnx.md',
     'docs/serverless.md',
     'docs/python.md',
     'docs/browser.md',

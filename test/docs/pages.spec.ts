@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { addonPath } from '../../src/backends/native/addon.js';
-import { PYTHON_TIMEOUT_MS, pythonWithSources, type Python } from '../backends/tensorflow/python_tensorflow.js';
+import { PYTHON_TIMEOUT_MS, pythonOfPages, type Python } from '../backends/tensorflow/python_tensorflow.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { outcomeOf, ROOT, type Outcome } from '../helpers/project.js';
 
@@ -118,7 +118,7 @@ describe('the pages of the project', () => {
   const folders: string[] = [];
 
   beforeAll(() => {
-    python = pythonWithSources(addonPath());
+    python = pythonOfPages(addonPath());
   }, PYTHON_TIMEOUT_MS);
 
   afterAll(() => {

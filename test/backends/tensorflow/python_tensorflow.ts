@@ -106,6 +106,13 @@ const TENSORFLOWJS: Packages = {
   note: '1 MB',
 };
 
+/** ONNX with its checker, and onnxruntime, with what both import. */
+const ONNX: Packages = {
+  folder: 'onnx-1.23.2-onnxruntime-1.32.0',
+  names: ['onnx==1.23.2', 'onnxruntime==1.32.0'],
+  note: '150 MB',
+};
+
 /** With the packages that its readers of logs import, and TensorFlow does not bring. */
 const TENSORBOARD: Packages = {
   folder: 'tensorboard-2.20.0',
@@ -147,6 +154,17 @@ export function pythonWithTensorFlow(): Python | string {
 /** Python that can import TensorFlow and the converter of TensorFlow.js, or the reason why there is none. */
 export function pythonWithConverter(): Python | string {
   return pythonWith([TENSORFLOW, TENSORFLOWJS]);
+}
+
+/** Python that can import all that programs in the docs do, or the reason why there is none. */
+export function pythonOfPages(library: string): Python | string {
+  const env = { TFJS_EMBEDDINGS_LIBRARY: library };
+  return pythonWith([TENSORFLOW, ONNX], { folders: [SOURCES], env });
+}
+
+/** Python that can import onnx and onnxruntime, or the reason why there is none. */
+export function pythonWithOnnx(): Python | string {
+  return pythonWith([ONNX]);
 }
 
 /** Python that can import TensorFlow and TensorBoard, or the reason why there is none. */
