@@ -137,6 +137,20 @@ export interface KeyKernels {
     found: Int32Array,
     before: Int32Array,
   ): number;
+  /**
+   * The rows of a shard with the lowest LAST or COUNT (`word`), ties by the lower row, ascending, rows.length at most and
+   * none that `step` saw last. `room`: 3 words for each of the `used` rows. Returns how many it wrote.
+   */
+  lowestRows(
+    entries: Int32Array,
+    shards: number,
+    shard: number,
+    used: number,
+    step: number,
+    word: number,
+    rows: Int32Array, // written, as the last
+    room: Int32Array,
+  ): number;
   /** Writes the rows that keys begin with; the first three are `fillInputs` of a fill that is not constant. */
   fillKeyedRows(
     kind: number,

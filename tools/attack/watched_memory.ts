@@ -28,6 +28,7 @@ const ROLES: Readonly<Record<string, Roles>> = {
   fingerprintTexts: { written: [2], read: [0, 1], isResult: true },
   findKeys: { written: [5], read: [0, 1, 3], isResult: true },
   touchKeys: { written: [1, 6, 7], read: [0, 3] },
+  lowestRows: { written: [6, 7], read: [0], isResult: true },
   fillKeyedRows: { written: [6], read: [1, 2, 3, 4], isResult: true },
   startReads: { written: [], read: [1] },
   finishReads: { written: [2], read: [], isResult: true },

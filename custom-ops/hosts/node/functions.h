@@ -37,6 +37,7 @@ napi_value fingerprint_texts(napi_env env, napi_callback_info info);
 /* keys.c */
 napi_value find_keys(napi_env env, napi_callback_info info);
 napi_value touch_keys(napi_env env, napi_callback_info info);
+napi_value lowest_rows(napi_env env, napi_callback_info info);
 napi_value fill_keyed_rows(napi_env env, napi_callback_info info);
 
 /* files.c */

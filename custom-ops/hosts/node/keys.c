@@ -97,6 +97,41 @@ napi_value touch_keys(napi_env env, napi_callback_info info) {
 }
 
 /*
+ * lowestRows(entries, shards, shard, used, step, word, rows, room) -> how many of at most rows.length it wrote; room: 3
+ * words for each of the `used` rows of the shard
+ */
+napi_value lowest_rows(napi_env env, napi_callback_info info) {
+  call c;
+  te_shard_rows of = {0};
+  int64_t written_rows = 0;
+  begin(&c, env, info);
+  const array entries = typed(&c, 0, "entries", napi_int32_array);
+  of.shards = (int32_t)whole(&c, 1, "shards", 1, 256);
+  of.shard = c.failed ? 0 : (int32_t)whole(&c, 2, "shard", 0, of.shards - 1);
+  of.used = whole(&c, 3, "used", 0, INT32_MAX);
+  const int32_t step = (int32_t)whole(&c, 4, "step", 0, INT32_MAX);
+  const int32_t word = (int32_t)whole(&c, 5, "word", 2, 3);
+  const array rows = typed(&c, 6, "rows", napi_int32_array);
+  const array room = c.failed ? (array){0} : written(&c, 7, "room", 3 * (size_t)of.used);
+  const int64_t capacity = (int64_t)(entries.length / TE_ENTRY_WORDS);
+  if (!c.failed && of.used > 0 && (of.used - 1) * of.shards + of.shard >= capacity) {
+    fail_range(&c, "used", "expected rows of a table of %lld, received %lld in shard %d of %d", (long long)capacity,
+               (long long)of.used, (int)of.shard, (int)of.shards);
+  }
+  if (!c.failed) {
+    must_differ(&c, rows, entries, "rows");
+    must_differ(&c, room, entries, "room");
+    must_differ(&c, room, rows, "room");
+  }
+  if (!c.failed) {
+    written_rows = te_lowest_rows((const int32_t*)entries.data, &of, step, word, (int64_t)rows.length,
+                                  (int32_t*)rows.data, (int32_t*)room.data);
+  }
+  finish(&c);
+  return c.failed ? NULL : new_number(env, (double)written_rows);
+}
+
+/*
  * fillKeyedRows(kind, numbers, quantiles, seed, keys, columns, rows): rows [keys, columns] begin as a fill of this kind
  * says, each by the key that seed and its own key make. `fillInputs` says what the numbers are.
  */

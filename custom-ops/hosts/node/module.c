@@ -224,6 +224,7 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"fingerprintTexts", fingerprint_texts},
                    {"findKeys", find_keys},
                    {"touchKeys", touch_keys},
+                   {"lowestRows", lowest_rows},
                    {"fillKeyedRows", fill_keyed_rows},
                    {"tableOffset", table_offset_in},
                    {"setThreads", set_threads},

@@ -13,6 +13,7 @@
 #define BLOCK 256
 #define LAST 2
 #define COUNT 3
+#define FREE (-1) /* in COUNT */
 
 /* Where a key would lie. */
 typedef struct sought {
@@ -161,6 +162,61 @@ int64_t te_touch_keys(const te_key_index* index, const int32_t* keys, int64_t co
     if (entry[COUNT] < INT32_MAX) entry[COUNT]++;
   }
   return noted;
+}
+
+/* Moves numbers so that the one at `place` is the one that would be there if they were sorted; returns it. */
+static int32_t nth_lowest(int32_t* numbers, int64_t count, int64_t place) {
+  int64_t first = 0, last = count - 1;
+  while (first < last) {
+    const int32_t a = numbers[first], b = numbers[(first + last) >> 1], c = numbers[last];
+    const int32_t low_ab = a < b ? a : b, high_ab = a < b ? b : a;
+    const int32_t capped = high_ab < c ? high_ab : c;
+    const int32_t pivot = low_ab > capped ? low_ab : capped;
+    int64_t low = first, high = last;
+    while (low <= high) {
+      while (numbers[low] < pivot) low++;
+      while (numbers[high] > pivot) high--;
+      if (low > high) break;
+      const int32_t number = numbers[low];
+      numbers[low++] = numbers[high];
+      numbers[high--] = number;
+    }
+    if (place <= high) {
+      last = high;
+    } else if (place >= low) {
+      first = low;
+    } else {
+      return pivot;
+    }
+  }
+  return numbers[place];
+}
+
+/* Rows of a shard lie far apart: so many are on their way at a time. */
+#define AHEAD 32
+
+int64_t te_lowest_rows(const int32_t* entries, const te_shard_rows* of, int32_t step, int32_t word, int64_t count,
+                       int32_t* rows, int32_t* room) {
+  int32_t *scores = room, *locals = room + of->used, *sorted = room + 2 * of->used;
+  int64_t there = 0, taken = 0, ties = count;
+  const int64_t stride = (int64_t)of->shards * TE_ENTRY_WORDS;
+  const int32_t* entry = entries + (int64_t)of->shard * TE_ENTRY_WORDS;
+  for (int64_t local = 0; local < of->used; local++, entry += stride) {
+    te_prefetch((uintptr_t)entry + (uintptr_t)stride * sizeof(int32_t) * AHEAD);
+    if (entry[COUNT] == FREE || entry[LAST] == step) continue;
+    sorted[there] = scores[there] = entry[word];
+    locals[there++] = (int32_t)local;
+  }
+  const int all = count >= there;
+  const int32_t limit = all || count == 0 ? INT32_MAX : nth_lowest(sorted, there, count - 1);
+  if (all) ties = there;
+  for (int64_t i = 0; i < there; i++) ties -= scores[i] < limit;
+  for (int64_t i = 0; i < there && taken < count; i++) {
+    if (scores[i] < limit || (scores[i] == limit && ties-- > 0)) {
+      rows[taken++] = (int32_t)((int64_t)locals[i] * of->shards + of->shard);
+    }
+  }
+  return taken;
 }
 
 #endif

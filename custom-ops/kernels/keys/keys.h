@@ -32,4 +32,18 @@ int64_t te_find_keys(const te_key_index* index, const int32_t* keys, int64_t cou
 int64_t te_touch_keys(const te_key_index* index, const int32_t* keys, int64_t count, int32_t step, int32_t oldest,
                       int32_t* found, int32_t* before);
 
+/* The rows of a shard that ever had a key. */
+typedef struct te_shard_rows {
+  int32_t shards; /* of the index; their rows take turns */
+  int32_t shard;
+  int64_t used;
+} te_shard_rows;
+
+/*
+ * The rows of a shard with the lowest words number `word` of their entries, 2 or 3, ties by the lower row; ascending, at
+ * most `count`. Rows without a key, and those that `step` saw last, are none of them. room [3 used]. Returns how many.
+ */
+int64_t te_lowest_rows(const int32_t* entries, const te_shard_rows* of, int32_t step, int32_t word, int64_t count,
+                       int32_t* rows, int32_t* room);
+
 #endif

@@ -16,7 +16,7 @@ import {
 import { toTarget, type FileTarget } from '../../io/weights/write_arrays.js';
 import { textsOf, utf8ColumnOf } from '../../preprocessing/columns/utf8_column.js';
 import { ENTRY_WORDS } from './key_index.js';
-import type { KeyWords } from './key_steps.js';
+import type { KeyWords } from './steps/key_search.js';
 import type { KeyKind } from './read_keys.js';
 
 const KEY = 'tfjs_embeddings_open_delta';

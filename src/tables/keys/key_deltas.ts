@@ -7,7 +7,7 @@ import type { DeltaCounts, OpenTableMark } from './delta_types.js';
 import type { DeltaHeader, OpenDelta } from './delta_file.js';
 import { COUNT, ENTRY_WORDS, KEY_HIGH, LAST, SHARD_WORDS, SIZE } from './key_index.js';
 import { bitsOf, KeyMarks, rowSum, sharedSum } from './key_marks.js';
-import type { KeyWords } from './key_steps.js';
+import type { KeyWords } from './steps/key_search.js';
 import type { OpenRows, OpenTableOfRows } from './open_rows.js';
 import type { KeyKind } from './read_keys.js';
 import { writeNumbersAt } from './write_numbers.js';

@@ -8,7 +8,7 @@ import type { Checksum } from '../../backends/table_checksum.js';
 import { ChangedRows } from './changed_rows.js';
 import { ENTRY_WORDS, KEY_HIGH, type KeyIndex } from './key_index.js';
 import type { OpenTableMark } from './delta_types.js';
-import type { KeyWords } from './key_steps.js';
+import type { KeyWords } from './steps/key_search.js';
 
 /** What marks need of their table. */
 export interface MarkedTable {

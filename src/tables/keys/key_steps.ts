@@ -4,17 +4,11 @@
  */
 import { derivedKey, randomKey, type RandomKey } from '../../backends/counter_random.js';
 import { ValueError, described } from '../../base/errors.js';
-import { platform } from '../../base/platform.js';
 import { COUNT, ENTRY_WORDS, FREE, KEY_HIGH, LAST, SHARD_WORDS, SIZE, USED, type KeyIndex } from './key_index.js';
 import { KeyTracker, type TrackerChanges } from './steps/key_tracker.js';
+import { lowest, type KeySearch, type KeyWords } from './steps/key_search.js';
 import { FEW_STEPS } from './steps/key_watch.js';
-import type { Admit, Evict } from './key_rules.js';
-
-/** Keys as words, low first: [count, 2]. */
-export type KeyWords = Int32Array;
-
-/** Counts of an entry stay there. */
-const MOST_COUNTS = 2 ** 31 - 1;
+import type { Admit, Evict, EvictionPolicy } from './key_rules.js';
 
 /** What a batch of a training step changed. */
 export interface Admissions {
@@ -24,68 +18,6 @@ export interface Admissions {
   readonly evicted: KeyWords;
   /** How many keys of the batch have no row. */
   readonly unknown: number;
-}
-
-/** Finds and touches keys; the C core has the same. */
-export interface KeySearch {
-  /** found[i]: the row of key i, -1 where it has none, or was last seen before step `oldest`. Returns how many have none. */
-  find(index: KeyIndex, keys: KeyWords, oldest: number, found: Int32Array): number;
-  /**
-   * The same, and counts each key that has a row: its LAST becomes `step`. What LAST and COUNT of a row were goes to
-   * `before` [3 count] as row, last, count when its LAST changes. Returns how many were written there.
-   */
-  touch(index: KeyIndex, keys: KeyWords, step: number, oldest: number, found: Int32Array, before: Int32Array): number;
-}
-
-/** The reference. */
-export const REFERENCE_SEARCH: KeySearch = {
-  find(index, keys, oldest, found) {
-    const { entries } = index;
-    let unknown = 0;
-    for (let i = 0; i < found.length; i++) {
-      const row = index.find(keys[2 * i]!, keys[2 * i + 1]!);
-      const isThere = row >= 0 && entries[row * ENTRY_WORDS + LAST]! >= oldest;
-      found[i] = isThere ? row : -1;
-      if (!isThere) unknown += 1;
-    }
-    return unknown;
-  },
-  touch(index, keys, step, oldest, found, before) {
-    const { entries } = index;
-    let noted = 0;
-    for (let i = 0; i < found.length; i++) {
-      const row = index.find(keys[2 * i]!, keys[2 * i + 1]!);
-      const entry = row * ENTRY_WORDS;
-      if (row < 0 || entries[entry + LAST]! < oldest) {
-        found[i] = -1;
-        continue;
-      }
-      found[i] = row;
-      if (entries[entry + LAST] !== step) {
-        before[3 * noted] = row;
-        before[3 * noted + 1] = entries[entry + LAST]!;
-        before[3 * noted + 2] = entries[entry + COUNT]!;
-        noted += 1;
-        entries[entry + LAST] = step;
-      }
-      if (entries[entry + COUNT]! < MOST_COUNTS) entries[entry + COUNT]! += 1;
-    }
-    return noted;
-  },
-};
-
-/** The C core where it is there, else the reference. */
-export function keySearch(): KeySearch {
-  const { keys: core } = platform();
-  if (core === undefined) return REFERENCE_SEARCH;
-  return {
-    find({ groups, entries, shardCount }, keys, oldest, found) {
-      return core.findKeys(groups, entries, shardCount, keys, oldest, found);
-    },
-    touch({ groups, entries, shardCount }, keys, step, oldest, found, before) {
-      return core.touchKeys(groups, entries, shardCount, keys, step, oldest, found, before);
-    },
-  };
 }
 
 const NONE = new Int32Array(0);
@@ -452,6 +384,10 @@ export class KeySteps {
   /** The rows of a shard with the lowest scores, without those of `kept`, or that this step saw. */
   #lowest(shard: number, count: number, kept: ReadonlySet<number> | null): Int32Array {
     const { index, step } = this;
+    const { policy } = this.evict!;
+    if (kept === null && (policy === 'lru' || policy === 'lfu')) {
+      return this.search.lowest(index, shard, step, wordOf(policy), Math.max(0, count));
+    }
     const { entries, shardCount } = index;
     const used = index.shards[shard * SHARD_WORDS + USED]!;
     const rows = new Int32Array(used);
@@ -472,7 +408,7 @@ export class KeySteps {
     const { policy, exponent } = evict!;
     if (policy === 'l2') return this.normsOf(rows);
     const scores = new Float64Array(rows.length);
-    const word = policy === 'lru' ? LAST : COUNT;
+    const word = wordOf(policy);
     for (let i = 0; i < rows.length; i++) scores[i] = entries[rows[i]! * ENTRY_WORDS + word]!;
     if (policy !== 'distanceLfu') return scores;
     for (let i = 0; i < rows.length; i++) {
@@ -516,45 +452,12 @@ export class KeySteps {
   }
 }
 
+/** The word of an entry that a policy goes by. */
+function wordOf(policy: EvictionPolicy): number {
+  return policy === 'lru' ? LAST : COUNT;
+}
+
 /** The key of the random numbers of a key of a table: its row starts with them wherever it lies. */
 export function startKey(seed: number, low: number, high: number): RandomKey {
   return derivedKey(randomKey(seed), low, high);
-}
-
-/** The `count` rows with the lowest scores, ties by the lower row; in the order of rows, which are ascending. */
-export function lowest(rows: Int32Array, scores: Float64Array, count: number): Int32Array {
-  if (count >= rows.length) return rows;
-  if (count <= 0) return NONE;
-  const limit = nthLowest(scores.slice(), count - 1);
-  let ties = count;
-  for (let i = 0; i < scores.length; i++) if (scores[i]! < limit) ties -= 1;
-  const found = new Int32Array(count);
-  let at = 0;
-  for (let i = 0; i < rows.length && at < count; i++) {
-    if (scores[i]! < limit || (scores[i] === limit && ties-- > 0)) found[at++] = rows[i]!;
-  }
-  return found;
-}
-
-/** The number that would be at a place if they were sorted, by quickselect; moves them. */
-function nthLowest(numbers: Float64Array, place: number): number {
-  let [first, last] = [0, numbers.length - 1];
-  while (first < last) {
-    const middle = (first + last) >> 1;
-    const [a, b, c] = [numbers[first]!, numbers[middle]!, numbers[last]!];
-    const pivot = Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
-    let [low, high] = [first, last];
-    while (low <= high) {
-      while (numbers[low]! < pivot) low += 1;
-      while (numbers[high]! > pivot) high -= 1;
-      if (low > high) break;
-      const number = numbers[low]!;
-      numbers[low++] = numbers[high]!;
-      numbers[high--] = number;
-    }
-    if (place <= high) last = high;
-    else if (place >= low) first = low;
-    else return pivot;
-  }
-  return numbers[place]!;
 }

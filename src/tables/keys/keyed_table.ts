@@ -26,7 +26,7 @@ import { resized } from './other_capacity.js';
 import { rowsFrom } from '../../backends/stores/table_rows.js';
 import { OpenRows, wordsAt } from './open_rows.js';
 import { checkKind, evictConfig, tableArgs, type OpenTableArgs } from './open_table_args.js';
-import type { KeyWords } from './key_steps.js';
+import type { KeyWords } from './steps/key_search.js';
 import { WeightHolder } from './weight_holder.js';
 import { bigintsOf, readKeys, type KeyBatch, type KeyKind } from './read_keys.js';
 

@@ -7,7 +7,7 @@ import { splitsOfLengths } from '../../ids/row_splits.js';
 import { asString, asWhole, readCells, type Cells } from '../../preprocessing/cells/cells.js';
 import { isWellFormed, utf8ColumnOf, type Utf8Column } from '../../preprocessing/columns/utf8_column.js';
 import { fingerprints } from '../../preprocessing/hashes/fingerprints.js';
-import type { KeyWords } from './key_steps.js';
+import type { KeyWords } from './steps/key_search.js';
 
 export type KeyKind = 'int64' | 'string';
 

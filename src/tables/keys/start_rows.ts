@@ -2,7 +2,8 @@
 import { fillInputs, rowFiller, type Fill } from '../../backends/fill.js';
 import { randomKey } from '../../backends/counter_random.js';
 import { platform, type KeyKernels } from '../../base/platform.js';
-import { startKey, type KeyWords } from './key_steps.js';
+import { startKey } from './key_steps.js';
+import type { KeyWords } from './steps/key_search.js';
 
 /** Writes the first rows of keys, [keys, columns], one after the other; `core` null: in JavaScript. */
 export function writeStartRows(

@@ -1,7 +1,7 @@
 /** The index of keys: rows that come and go, against a Map. */
 import '../../../src/node.js';
 import { KeyHash, KeyIndex, quotaOf, shardsOf } from '../../../src/tables/keys/key_index.js';
-import { keySearch, REFERENCE_SEARCH } from '../../../src/tables/keys/key_steps.js';
+import { keySearch, REFERENCE_SEARCH } from '../../../src/tables/keys/steps/key_search.js';
 import { Random } from '../../helpers/random.js';
 import { highOf, lowOf, wordsOf } from './plain_keys.js';
 

@@ -332,6 +332,12 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
       const [found, before] = [new Int32Array(keys.length / 2), new Int32Array((keys.length / 2) * 3)];
       return [...index, keys, random.whole(0, 3), random.whole(-2, 3), found, before];
     },
+    lowestRows: () => {
+      const [[, entries]] = keyIndex() as [[unknown, Int32Array], unknown];
+      const used = random.whole(0, entries.length / 4 + 1);
+      const rows = new Int32Array(random.whole(0, 50));
+      return [entries, 1, 0, used, random.whole(0, 3), random.pick([2, 3]), rows, new Int32Array(3 * used)];
+    },
     fillKeyedRows: () => {
       const [kind, count, columns] = [random.whole(1, 4), random.whole(0, 5), random.whole(1, 40)];
       const { numbers, quantiles } = fillInputs(FILLS[kind - 1]!);
