@@ -38,6 +38,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'python step', command: tsx('python/step.ts') },
   { name: 'topK', command: tsx('top_k.ts') },
   { name: 'open tables', command: tsx('tables/open_tables.ts') },
+  { name: 'disk tables', command: tsx('tables/disk_tables.ts') },
   { name: 'negatives', command: tsx('negatives.ts') },
   { name: 'personal', command: tsx('pages/personal.ts') },
   { name: 'demo', command: tsx('pages/demo.ts') },

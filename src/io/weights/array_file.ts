@@ -11,6 +11,8 @@ export interface StoredArray {
   readonly type: ArrayType;
   /** A new tensor. Throws ValueError where the values are damaged. */
   read(): Promise<tf.Tensor>;
+  /** The same of so many rows from one on, which are there; undefined where they are packed. */
+  readonly readRows?: (first: number, count: number) => tf.Tensor;
 }
 
 /** The file of some arrays, open until it is closed. */
@@ -44,4 +46,21 @@ export function tensorAt(
 ): tf.Tensor {
   const values = readArray(file, name, at, sizeOf(shape, { name }), type);
   return tf.tensor(values, [...shape], type.dtype);
+}
+
+/** An array whose values lie in a file as they are. */
+export function arrayAt(
+  file: PositionedFile,
+  name: string,
+  array: { readonly name: string; readonly shape: readonly number[]; readonly type: ArrayType; readonly at: number },
+): StoredArray {
+  const { shape, type, at } = array;
+  return {
+    ...array,
+    read: async () => tensorAt(file, name, at, shape, type),
+    readRows(first, count) {
+      const rest = shape.slice(1);
+      return tensorAt(file, name, at + first * sizeOf(rest, { name }) * type.bytes, [count, ...rest], type);
+    },
+  };
 }

@@ -1,9 +1,10 @@
 /** Arrays of files as tensors. */
 import type * as tf from '@tensorflow/tfjs';
 import { bytesAt, openBytes, type ByteInput, type ByteSource, positioned } from '../byte_source.js';
-import { type ArrayFile, sizeOf, tensorAt, type StoredArray } from './array_file.js';
+import { type ArrayFile, arrayAt, sizeOf, type StoredArray } from './array_file.js';
 import { openSafetensors } from './safetensors.js';
-import { ValueError, described } from '../../base/errors.js';
+import { ArgumentTypeError, ValueError, describe, described } from '../../base/errors.js';
+import { checkCount, readOptions } from '../../base/options.js';
 import type { PositionedFile } from '../../base/platform.js';
 import { readNpyLayout } from '../npy.js';
 import { readZip, type ZipEntry } from '../zip_archive.js';
@@ -34,7 +35,7 @@ function npyArray(file: PositionedFile, name: string, key: string): StoredArray 
     const wanted = `${bytes} bytes of values for shape [${shape.join(', ')}]`;
     throw new ValueError('source', wanted, described(`${name}, which holds ${file.size - start}`));
   }
-  return { name: key, shape, type, read: async () => tensorAt(file, name, start, shape, type) };
+  return arrayAt(file, name, { name: key, shape, type, at: start });
 }
 
 async function entryArray(source: ByteSource, entry: ZipEntry, key: string): Promise<StoredArray> {
@@ -129,6 +130,51 @@ export async function readNpz(source: ByteInput): Promise<Record<string, tf.Tens
  */
 export async function readSafetensors(source: ByteInput): Promise<Record<string, tf.Tensor>> {
   return using(source, async (opened) => readAll(openSafetensors(opened)));
+}
+
+/**
+ * Returns some rows of an array of an `.npy` or safetensors file as a tensor, and reads no others: of a path, files larger
+ * than memory do. Types as in `readNpy`.
+ * Source: numpy.load with mmap_mode (NumPy 2); safe_open with get_slice (safetensors 0.4).
+ *
+ * @param source - A path, a URL, bytes, a Blob or a stream.
+ * @param tensor - The name of the array; null in an `.npy` file, where it has none.
+ * @param range - `{first, count}`: the first row, 0 by default, and how many.
+ * @returns A tensor [count, ...shape of a row].
+ * @throws TypeError for wrong types; ValueError for a name that the file lacks, rows that it lacks, arrays without rows,
+ * archives (`.npz`), and damaged files; RuntimeError where it cannot be read.
+ *
+ * @example
+ * const rows = await emb.weights.readRows('model.safetensors', 'ple.weight', { first: 1_000_000, count: 10 });
+ */
+export async function readRows(
+  source: ByteInput,
+  tensor: string | null,
+  range: { first?: number; count: number },
+): Promise<tf.Tensor> {
+  const given = readOptions<{ first: number; count: number }>(range, ['first', 'count'], 'range');
+  const first = checkCount(given.first ?? 0, 'first', 0);
+  const count = checkCount(given.count, 'count', 1);
+  if (tensor !== null && typeof tensor !== 'string') throw new ArgumentTypeError('tensor', 'a name or null', tensor);
+  const file = await openArrays(source);
+  try {
+    const array = file.arrays.get(tensor ?? '');
+    if (array === undefined) {
+      const names = [...file.arrays.keys()].slice(0, 20).map((name) => (name === '' ? 'null' : describe(name)));
+      throw new ValueError('tensor', `one of ${names.join(', ')}, which ${file.name} holds`, tensor);
+    }
+    const rows = array.shape[0];
+    if (array.readRows === undefined || rows === undefined) {
+      const received = described(`${file.name}, ${rows === undefined ? 'of shape []' : 'an archive'}`);
+      throw new ValueError('source', 'an array with rows in an .npy or safetensors file', received);
+    }
+    if (first + count > rows) {
+      throw new ValueError('range', `rows in [0, ${rows})`, described(`${count} from ${first} on`));
+    }
+    return array.readRows(first, count);
+  } finally {
+    file.close();
+  }
 }
 
 /** Opens a file of arrays by what it begins with: `.npz`, `.npy` (an array without a name) or safetensors. */

@@ -2,7 +2,7 @@
 import { ValueError, described, describe } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import { bytesAt, type ByteSource } from '../byte_source.js';
-import { sizeOf, tensorAt, type ArrayFile, type StoredArray } from './array_file.js';
+import { arrayAt, sizeOf, type ArrayFile, type StoredArray } from './array_file.js';
 import type { ArrayType } from './array_values.js';
 
 /** Bytes of the number before the header. */
@@ -143,9 +143,8 @@ export function readSafetensorsStart(source: ByteSource): {
 /** The arrays of a safetensors file by name. */
 export function openSafetensors(source: ByteSource): ArrayFile {
   const arrays = new Map<string, StoredArray>();
-  for (const [name, { shape, type: stored, at }] of readSafetensorsStart(source).arrays) {
-    const read: StoredArray['read'] = async () => tensorAt(source, source.name, at, shape, stored);
-    arrays.set(name, { name, shape, type: stored, read });
+  for (const [name, array] of readSafetensorsStart(source).arrays) {
+    arrays.set(name, arrayAt(source, source.name, { name, ...array }));
   }
   return { name: source.name, arrays, close: () => source.close() };
 }

@@ -94,10 +94,10 @@ export class CachedRows implements TableRows {
     if (this.#isClosed) throw new RuntimeError('table', 'a disk table that is open', described(`${this.name}, closed`));
   }
 
-  /** Ids as rows of the file; -1 for those that are none. */
+  /** Ids as rows of the file; -1 for those that are none. The same list where all are some. */
   #inRange(ids: Int32Array): Int32Array {
     const { rows } = this.at;
-    return ids.map((id) => (id >= 0 && id < rows ? id : -1));
+    return strayPosition(ids, rows) < 0 ? ids : ids.map((id) => (id >= 0 && id < rows ? id : -1));
   }
 
   atRows<L extends RowLookup>(lookups: readonly L[]): readonly L[] {
@@ -157,13 +157,17 @@ export class CachedRows implements TableRows {
     const { cache, counts } = this;
     if (!this.isInStep) cache.release();
     const wanted = ids.map((each) => this.#inRange(each));
-    const places = wanted.map((each) => new Int32Array(each.length).fill(NO_ROW));
-    let [asked, missing] = [0, 0];
+    const places = wanted.map((each) => new Int32Array(each.length));
+    let missing = 0;
     wanted.forEach((each, i) => {
-      for (const row of each) if (row >= 0) asked += 1;
-      missing += cache.findAll(each, places[i]!);
+      const own = places[i]!;
+      counts.hits += each.length;
+      if (each !== ids[i]) {
+        own.fill(NO_ROW);
+        for (const row of each) if (row < 0) counts.hits -= 1;
+      }
+      missing += cache.findAll(each, own);
     });
-    counts.hits += asked;
     if (missing > 0) {
       const absent = new Int32Array(missing);
       let count = 0;
@@ -271,7 +275,7 @@ export class CachedRows implements TableRows {
   prefetch(ids: Int32Array): void {
     if (this.#isClosed) return;
     const { cache } = this;
-    const rows = distinct(this.#inRange(ids));
+    const rows = distinct(this.#inRange(ids).slice());
     const absent = rows.filter((row) => row >= 0 && cache.find(row) < 0);
     // More than it holds is not asked for again as it is.
     if (absent.length > 0 && absent.length <= cache.capacity) this.#pending.begin(absent);

@@ -7,6 +7,11 @@
 
 /** Counts of a slot stay there: so often a row is passed over in the long queue. */
 const MOST_COUNTS = 3;
+/** The bits of a mark that are the count; uses are the others. */
+const COUNT = 3;
+const MOST_USES = 2 ** 29;
+/** Rows that are looked for at a time. */
+const BLOCK = 256;
 /** The share of the short queue. */
 const SHORT = 0.1;
 
@@ -31,24 +36,21 @@ class Queue {
     this.size -= 1;
     return slot;
   }
-
-  clear(): void {
-    this.#first = this.size = 0;
-  }
 }
 
 export class RowCache {
   /** The row of each slot, -1: none. */
   readonly rowAt: Int32Array;
-  readonly #counts: Uint8Array;
-  /** The use in which each slot was last asked for. */
-  readonly #usedIn: Uint32Array;
+  /** Of each slot: the use in which it was last asked for, times 4, and its count. */
+  readonly #marks: Int32Array;
   #use = 1;
-  /** Slot + 1 by the hash of its row, in the first free place from there on; 0: free. */
+  /** Two words by the hash of a row, in the first free place from there on: its slot + 1, 0: free, and the row. */
   readonly #places: Int32Array;
   readonly #mask: number;
   readonly #shift: number;
   #inUse = 0;
+  /** Of no meaning: what is read ahead must be used. */
+  touched = 0;
   /** Slots from here on were never taken. */
   #fresh = 0;
   readonly #short: Queue;
@@ -59,10 +61,9 @@ export class RowCache {
 
   constructor(readonly capacity: number) {
     this.rowAt = new Int32Array(capacity).fill(-1);
-    this.#counts = new Uint8Array(capacity);
-    this.#usedIn = new Uint32Array(capacity);
+    this.#marks = new Int32Array(capacity);
     const bits = Math.max(2, Math.ceil(Math.log2(capacity)) + 1);
-    this.#places = new Int32Array(2 ** bits);
+    this.#places = new Int32Array(2 * 2 ** bits);
     this.#mask = 2 ** bits - 1;
     this.#shift = 32 - bits;
     this.#left = new Int32Array(2 ** bits);
@@ -80,8 +81,8 @@ export class RowCache {
   release(): void {
     this.#use += 1;
     this.#inUse = 0;
-    if (this.#use < 2 ** 32) return;
-    this.#usedIn.fill(0);
+    if (this.#use < MOST_USES) return;
+    this.#marks.forEach((mark, slot) => (this.#marks[slot] = mark & COUNT));
     this.#use = 1;
   }
 
@@ -93,8 +94,8 @@ export class RowCache {
   find(row: number): number {
     const places = this.#places;
     for (let at = this.#homeOf(row); ; at = (at + 1) & this.#mask) {
-      const slot = places[at]! - 1;
-      if (slot < 0 || this.rowAt[slot] === row) return slot;
+      const slot = places[2 * at]! - 1;
+      if (slot < 0 || places[2 * at + 1] === row) return slot;
     }
   }
 
@@ -103,34 +104,61 @@ export class RowCache {
    * `slots` holds. Returns how many have none.
    */
   findAll(rows: Int32Array, slots: Int32Array): number {
-    const [places, rowAt, counts, usedIn] = [this.#places, this.rowAt, this.#counts, this.#usedIn];
-    const [mask, shift, use] = [this.#mask, this.#shift, this.#use];
     let missing = 0;
-    for (let i = 0; i < rows.length; i++) {
-      const row = rows[i]!;
-      if (row < 0) continue;
-      let at = Math.imul(row, 0x9e3779b1) >>> shift;
-      let slot = places[at]! - 1;
-      while (slot >= 0 && rowAt[slot] !== row) {
-        at = (at + 1) & mask;
-        slot = places[at]! - 1;
-      }
-      slots[i] = slot;
-      if (slot < 0) {
-        missing += 1;
-        continue;
-      }
-      if (counts[slot]! < MOST_COUNTS) counts[slot]! += 1;
-      if (usedIn[slot] === use) continue;
-      usedIn[slot] = use;
-      this.#inUse += 1;
+    for (let first = 0; first < rows.length; first += BLOCK) {
+      const end = Math.min(rows.length, first + BLOCK);
+      this.#fetch(rows, first, end);
+      missing += this.#findSome(rows, slots, first, end);
+      this.#mark(rows, slots, first, end);
     }
     return missing;
   }
 
+  /** Reads the places of some rows, none of which waits for another: those of the block are near when they are asked for. */
+  #fetch(rows: Int32Array, first: number, end: number): void {
+    const [places, shift] = [this.#places, this.#shift];
+    let any = 0;
+    for (let i = first; i < end; i++) any |= places[2 * (Math.imul(rows[i]!, 0x9e3779b1) >>> shift)]!;
+    this.touched = any;
+  }
+
+  #findSome(rows: Int32Array, slots: Int32Array, first: number, end: number): number {
+    const [places, mask, shift] = [this.#places, this.#mask, this.#shift];
+    let missing = 0;
+    for (let i = first; i < end; i++) {
+      const row = rows[i]!;
+      if (row < 0) continue;
+      let at = Math.imul(row, 0x9e3779b1) >>> shift;
+      while (places[2 * at + 1] !== row && places[2 * at] !== 0) at = (at + 1) & mask;
+      const slot = places[2 * at]! - 1;
+      slots[i] = slot;
+      if (slot < 0) missing += 1;
+    }
+    return missing;
+  }
+
+  /** Counts rows that have slots, which are in use. */
+  #mark(rows: Int32Array, slots: Int32Array, first: number, end: number): void {
+    const [marks, used] = [this.#marks, 4 * this.#use];
+    let more = 0;
+    for (let i = first; i < end; i++) {
+      const slot = slots[i]!;
+      if (rows[i]! < 0 || slot < 0) continue;
+      const before = marks[slot]!;
+      const count = before & COUNT;
+      more += before < used ? 1 : 0;
+      marks[slot] = used + count + (count < MOST_COUNTS ? 1 : 0);
+    }
+    this.#inUse += more;
+  }
+
+  #isUsed(slot: number): boolean {
+    return this.#marks[slot]! >> 2 === this.#use;
+  }
+
   /** Slots for so many rows more, none of them in use; there must be as many. Each is then `put` or given back. */
   victims(count: number): Int32Array {
-    const [counts, usedIn, short, long] = [this.#counts, this.#usedIn, this.#short, this.#long];
+    const [marks, short, long] = [this.#marks, this.#short, this.#long];
     const found = new Int32Array(count);
     // Rows that are in use are passed over, once in each round.
     const passed = { short: 0, long: 0 };
@@ -146,27 +174,29 @@ export class RowCache {
       }
       const isShort = hasShort && (short.size > this.#wanted || !hasLong);
       const slot = (isShort ? short : long).shift();
-      if (usedIn[slot] === this.#use) {
+      if (this.#isUsed(slot)) {
         (isShort ? short : long).push(slot);
         passed[isShort ? 'short' : 'long'] += 1;
-      } else if (counts[slot]! > 0) {
-        counts[slot] = isShort ? 0 : counts[slot]! - 1;
+      } else if ((marks[slot]! & COUNT) > 0) {
+        marks[slot] = isShort ? marks[slot]! & ~COUNT : marks[slot]! - 1;
         long.push(slot);
       } else {
         if (isShort) this.#left[this.#leftAt(this.rowAt[slot]!)] = this.rowAt[slot]! + 1;
         found[n++] = slot;
       }
     }
-    for (const slot of found) usedIn[slot] = this.#use;
+    for (const slot of found) marks[slot] = 4 * this.#use;
     this.#inUse += count;
     return found;
   }
 
   /** Leaves their rows to slots of `victims`. */
   giveBack(slots: Int32Array): void {
-    for (const slot of slots) this.#long.push(slot);
+    for (const slot of slots) {
+      this.#long.push(slot);
+      this.#marks[slot] = 0;
+    }
     this.#inUse -= slots.length;
-    for (const slot of slots) this.#usedIn[slot] = 0;
   }
 
   /** Where it is noted that a row left the short queue. */
@@ -178,13 +208,13 @@ export class RowCache {
   put(row: number, slot: number): void {
     this.#remove(slot);
     this.rowAt[slot] = row;
-    this.#counts[slot] = 0;
     const isBack = this.#left[this.#leftAt(row)] === row + 1;
     (isBack ? this.#long : this.#short).push(slot);
     const places = this.#places;
     let at = this.#homeOf(row);
-    while (places[at] !== 0) at = (at + 1) & this.#mask;
-    places[at] = slot + 1;
+    while (places[2 * at] !== 0) at = (at + 1) & this.#mask;
+    places[2 * at] = slot + 1;
+    places[2 * at + 1] = row;
   }
 
   /** Takes the row out of a slot. */
@@ -193,27 +223,17 @@ export class RowCache {
     if (row < 0) return;
     const [places, mask] = [this.#places, this.#mask];
     let gap = this.#homeOf(row);
-    while (places[gap] !== slot + 1) gap = (gap + 1) & mask;
+    while (places[2 * gap] !== slot + 1) gap = (gap + 1) & mask;
     this.rowAt[slot] = -1;
     // Those behind it move up, unless they would come before their home.
-    for (let at = (gap + 1) & mask; places[at] !== 0; at = (at + 1) & mask) {
-      const home = this.#homeOf(this.rowAt[places[at]! - 1]!);
+    for (let at = (gap + 1) & mask; places[2 * at] !== 0; at = (at + 1) & mask) {
+      const home = this.#homeOf(places[2 * at + 1]!);
       if (((at - home) & mask) < ((at - gap) & mask)) continue;
-      places[gap] = places[at]!;
+      places[2 * gap] = places[2 * at]!;
+      places[2 * gap + 1] = places[2 * at + 1]!;
       gap = at;
     }
-    places[gap] = 0;
-  }
-
-  /** Empties all slots. */
-  clear(): void {
-    this.rowAt.fill(-1);
-    this.#counts.fill(0);
-    this.#places.fill(0);
-    this.#left.fill(0);
-    this.#fresh = 0;
-    this.#short.clear();
-    this.#long.clear();
-    this.release();
+    places[2 * gap] = 0;
+    places[2 * gap + 1] = -1;
   }
 }
