@@ -145,6 +145,12 @@ function objectRow(kind: string, name: string, known: readonly string[]): Row {
   return isKnown ? [kind, name, 'yes', 'yes', 'yes', 'not written', ''] : [kind, name, NO, '', '', '', 'none here'];
 }
 
+/** Files of ONNX hold what SavedModels do, but for digits that are hashed as texts, and states of optimizers. */
+function onnxOf(kind: string, name: string, savedModel: string): string {
+  if (kind === 'layer' && name === 'Hashing') return NO;
+  return kind === 'optimizer' ? 'not written' : savedModel;
+}
+
 /** All rows, as the document has them. */
 export function supportTable(): string[][] {
   const all = names();
@@ -163,7 +169,9 @@ export function supportTable(): string[][] {
     ...list('optimizers').map(optimizerRow),
     ...operations.flatMap(([module, own]) => own.map((name) => operationRow(name, module))),
   ];
-  return rows.map(([kind, name, ...rest]) => [kind, `\`${name}\``, ...rest]);
+  return rows.map(([kind, name, loaded, trains, keras, savedModel, note]) => {
+    return [kind, `\`${name}\``, loaded, trains, keras, savedModel, onnxOf(kind, name, savedModel), note];
+  });
 }
 
 /** The rows of the table in the document, without its head. */
@@ -179,7 +187,7 @@ export function documentedTable(): string[][] {
   );
 }
 
-const HEAD = ['kind', 'of Keras', 'loaded', 'trains', '.keras', 'SavedModel', 'note'];
+const HEAD = ['kind', 'of Keras', 'loaded', 'trains', '.keras', 'SavedModel', 'ONNX', 'note'];
 
 if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
   await tf.setBackend('cpu');
