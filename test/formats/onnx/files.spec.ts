@@ -1,4 +1,5 @@
 /** What lies where in a file of ONNX: options, values in a file beside, streams, what is loaded again. */
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,6 +7,8 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { Model } from '../../../src/base/protobuf/onnx_messages.js';
 import { expectRejection } from '../../helpers/errors.js';
+import { WITH_SOURCES } from '../../helpers/programs.js';
+import { ROOT } from '../../helpers/project.js';
 import { largestDifference, namesOf, plain } from '../saved_model/exports.js';
 import { temporaryFolder, TOLERANCE } from './model_suite.js';
 import { nodeRuntime, runOnce } from './runtimes.js';
@@ -144,6 +147,27 @@ describe('files of ONNX', () => {
     await expectRejection(() => emb.onnx.load(5 as never), 'TypeError', 'source');
     model.dispose();
     tf.dispose(inputs);
+  });
+
+  it('are compared by a package that must be installed, which the error names', () => {
+    const hidden = `
+      import { register } from 'node:module';
+      const hook = 'export function resolve(name, context, next) {' +
+        'if (name === "onnxruntime-node") throw new Error("Cannot find package");' +
+        'return next(name, context); }';
+      register('data:text/javascript,' + encodeURIComponent(hook));
+      const tf = await import('@tensorflow/tfjs');
+      const emb = await import('tfjs-embeddings/node');
+      const layer = emb.layers.embedding({ inputDim: 3, outputDim: 2, combiner: 'sum', inputShape: [1] });
+      const error = await emb.onnx.check('none.onnx', tf.sequential({ layers: [layer] }), []).catch((each) => each);
+      console.log(error.name + ': ' + error.message);`;
+    const args = [...WITH_SOURCES, '--input-type=module', '-e', hidden];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
+    const error = stdout.trim().split('\n').at(-1)!;
+    expect(error)
+      .withContext(stderr)
+      .toMatch(/^RuntimeError: `check`: expected the package onnxruntime-node/);
+    expect(error).toContain('npm install --ignore-scripts onnxruntime-node');
   });
 
   it('are compared with a model that differs', async () => {
