@@ -1,7 +1,7 @@
 /** Every example of docs/examples runs, and prints what it promises. */
 import { spawn } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { chromium, launch } from '../browser/chromium.js';
 import { ROOT } from '../browser/libraries.js';
 import { skipOrFail } from '../helpers/backends.js';
@@ -31,6 +31,7 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     '-0.05 -0.05 0.95 0.95 1.95 1.95 2.90 2.90',
   ],
   'two_towers.ts': ['[ 2, 2, 2, 2, 2, 2 ]'],
+  'two_towers_onnx.ts': ['within 1e-5 of the model: true'],
 };
 
 interface Outcome {
@@ -39,8 +40,8 @@ interface Outcome {
   readonly errors: string;
 }
 
-function runExample(name: string): Promise<Outcome> {
-  const child = spawn(process.execPath, [...WITH_DIST, join(FOLDER, name)], { cwd: ROOT });
+function runExample(name: string, ...args: string[]): Promise<Outcome> {
+  const child = spawn(process.execPath, [...WITH_DIST, join(FOLDER, name), ...args], { cwd: ROOT });
   let [output, errors] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
@@ -73,24 +74,42 @@ describe('the examples of docs/examples', () => {
     });
   }
 
-  it('run in a page: browser_page.html', async () => {
+  /** What a page of an example shows; the package lies at the top in a clone. */
+  async function shownBy(name: string, paths: Readonly<Record<string, string>>): Promise<string | null> {
     const browserOf = chromium();
-    if ('missing' in browserOf) return skipOrFail(browserOf.missing);
-    // In a clone the package lies at the top.
-    const page = readFileSync(join(FOLDER, 'browser_page.html'), 'utf8').replaceAll(
-      '/node_modules/tfjs-embeddings/',
-      '/',
-    );
+    if ('missing' in browserOf) return (skipOrFail(browserOf.missing), null);
+    const text = readFileSync(join(FOLDER, name), 'utf8');
+    const page = Object.entries(paths).reduce((all, [path, here]) => all.replaceAll(path, here), text);
     const server = await serve(ROOT, { '/page.html': page });
     const browser = await launch(browserOf.path);
     try {
       const tab = await browser.newPage();
       await tab.goto(`${server.origin}/page.html`);
       await tab.waitForFunction(`document.getElementById('log').textContent !== ''`, undefined, { timeout: 30_000 });
-      expect(await tab.textContent('#log')).toBe('wasm: the loss has fallen: true');
+      return await tab.textContent('#log');
     } finally {
       await browser.close();
       await server.close();
+    }
+  }
+
+  it('run in a page: browser_page.html', async () => {
+    const shown = await shownBy('browser_page.html', { '/node_modules/tfjs-embeddings/': '/' });
+    if (shown !== null) expect(shown).toBe('wasm: the loss has fallen: true');
+  });
+
+  it('run in a page: two_towers_onnx.html', async () => {
+    const folder = mkdtempSync(join(ROOT, 'test', '.cache', 'example-'));
+    try {
+      const { code, errors } = await runExample('two_towers_onnx.ts', join(folder, 'two_towers.onnx'));
+      expect(code).withContext(errors).toBe(0);
+      const path = `/${relative(ROOT, folder).replaceAll('\\', '/')}/two_towers.onnx`;
+      const shown = await shownBy('two_towers_onnx.html', { '/two_towers.onnx': path });
+      if (shown === null) return;
+      const items = [...shown.matchAll(/^item (\d+): \d\.\d\d$/gm)].map(([, item]) => Number(item) % 5);
+      expect(items).toEqual([2, 2, 2, 2, 2, 2]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
     }
   });
 });

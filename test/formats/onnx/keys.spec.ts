@@ -28,6 +28,10 @@ const CASES: Readonly<Record<string, Case>> = {
     args: { keys: 'string', keepTexts: true, unknown: 'drop', paddingKey: 'x y' },
     layer: { combiner: 'mean' },
   },
+  'texts, of which one is padding and unknown ones are zeros': {
+    args: { keys: 'string', keepTexts: true, paddingKey: 'x y' },
+    layer: { combiner: 'mean' },
+  },
   'numbers of 64 bits, of which unknown ones share rows': {
     args: { unknown: { shared: 5, hashes: 2 } },
     layer: { combiner: 'sum' },

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { EXTERNAL, Model, OnnxType, Tensor, type OnnxTensor } from '../../../src/base/protobuf/onnx_messages.js';
+import { serve } from '../../browser/server.js';
 import { casesOf } from '../../forms/forms.js';
 import { expectRejection } from '../../helpers/errors.js';
 import { Random } from '../../helpers/random.js';
@@ -139,6 +140,16 @@ describe('readOnnx', () => {
       write(entries);
       await expectRejection(() => emb.weights.readOnnx(path), 'ValueError', 'source');
     }
+    // A URL has no links, and no folder above that is asked for.
+    write({ location: '../outside.bin' });
+    const server = await serve(folder, {});
+    const url = new URL('/inside/model.onnx', server.origin);
+    await expectRejection(() => emb.weights.readOnnx(url), 'ValueError', 'source');
+    write({ location: 'deep/x.bin', offset: '4' });
+    const { x: fetched } = await emb.weights.readOnnx(url);
+    expect(fetched!.arraySync() as unknown).toEqual([1]);
+    fetched!.dispose();
+    await server.close();
     write({ location: 'deep/x.bin' });
     const { readFileSync } = await import('node:fs');
     await expectRejection(() => emb.weights.readOnnx(new Uint8Array(readFileSync(path))), 'ValueError', 'source');
