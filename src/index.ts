@@ -67,8 +67,9 @@ export * as onnx from './formats/onnx/index.js';
 export * as converter from './formats/graph_models/index.js';
 /** Data sets of arrays and files, in batches. */
 export * as data from './data/index.js';
-/** Losses, metrics, negatives and evaluation of ranking and retrieval, the best rows for queries, rows for new users. */
+/** Losses, metrics, negatives and evaluation of ranking and retrieval, the best rows for queries, exact or by an index, rows for new users. */
 export {
+  ann,
   BruteForceRetrieval,
   evaluate,
   foldIn,

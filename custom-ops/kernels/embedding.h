@@ -295,6 +295,46 @@ typedef struct te_top_k {
 size_t te_top_k_workspace(const te_top_k* job);
 te_status te_top_k_rows(const te_top_k* job, void* workspace, size_t workspace_bytes);
 
+/* Rows in lists, of which each query looks at some. */
+typedef struct te_list_scan {
+  te_rows table;          /* rows of all lists, in any order */
+  const int32_t* ids;     /* [rows] */
+  const int32_t* starts;  /* [lists] the first row of a list */
+  const int32_t* ends;    /* [lists] */
+  int64_t lists;
+  const int32_t* members; /* [pairs] the queries that look at a list, ascending: those of the first list, and so on */
+  const int32_t* splits;  /* [lists + 1] */
+  int64_t pairs;
+  const float* queries;   /* [n, dim] */
+  int64_t n;
+  int64_t k;
+  te_id_lists exclude;
+  float* values;    /* [n, k], best first; -infinity where there is none */
+  int32_t* indices; /* [n, k] ids; -1 where there is none */
+  int32_t workers;
+} te_list_scan;
+
+/* Brings the rows of its lists into the list of each query, as te_top_k_rows does with all rows of a table. */
+size_t te_list_scan_workspace(const te_list_scan* job);
+te_status te_scan_lists(const te_list_scan* job, void* workspace, size_t workspace_bytes);
+
+/* Rows that were found for each query, to be ranked by products in double precision. */
+typedef struct te_rank {
+  te_rows table;             /* of float32 or int8 */
+  const int32_t* ids;        /* [rows], or NULL: a row's number is its id */
+  const float* queries;      /* [n, dim] */
+  int64_t n;
+  const int32_t* candidates; /* [n, m] numbers of rows; negative: none */
+  int64_t m;
+  int64_t k;
+  float* values;             /* [n, k], best first, ties by the lower id; -infinity where there is none */
+  int32_t* indices;          /* [n, k] ids; -1 where there is none */
+  int32_t workers;
+} te_rank;
+
+size_t te_rank_workspace(const te_rank* job);
+te_status te_rank_rows(const te_rank* job, void* workspace, size_t workspace_bytes);
+
 typedef struct te_fold_in {
   te_rows table;
   te_bags bags; /* combiner and max_norm are not looked at */

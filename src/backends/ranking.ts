@@ -26,6 +26,42 @@ export interface TopKJob {
   readonly indices: Int32Array; // [queries, k]
 }
 
+/** Brings the rows of lists into the lists of the best of those queries that look at them. */
+export interface ListScanJob {
+  /** Rows of all lists, in any order. */
+  readonly table: HostTable;
+  readonly ids: Int32Array; // [rows]
+  /** Where each list begins and ends in the table. */
+  readonly starts: Int32Array; // [lists]
+  readonly ends: Int32Array; // [lists]
+  /** The queries that look at a list, ascending: members[splits[list] .. splits[list + 1]). */
+  readonly members: Int32Array;
+  readonly splits: Int32Array; // [lists + 1]
+  readonly queries: Float32Array; // [queries, dim]
+  readonly count: number;
+  readonly k: number;
+  readonly exclude: IdLists | null;
+  /** Written, as those of `TopKJob`. */
+  readonly values: Float32Array; // [queries, k]
+  readonly indices: Int32Array; // [queries, k]
+}
+
+/** Ranks rows that were found for each query, by their products in double precision: the same order everywhere. */
+export interface RankJob {
+  readonly table: HostTable;
+  /** What rows are called; null: their numbers. */
+  readonly ids: Int32Array | null; // [rows]
+  readonly queries: Float32Array; // [queries, dim]
+  readonly count: number;
+  /** Numbers of rows, each once; negative: none. */
+  readonly candidates: Int32Array; // [queries, m]
+  readonly m: number;
+  readonly k: number;
+  /** Written, as those of `TopKJob`: all of them. */
+  readonly values: Float32Array; // [queries, k]
+  readonly indices: Int32Array; // [queries, k]
+}
+
 /** Solves (regularization I + gram + sum w v v^T) x = sum w v for each bag; zeros for an empty one. */
 export interface FoldInJob {
   readonly table: HostTable;
@@ -38,6 +74,9 @@ export interface FoldInJob {
 
 export interface RankingKernels {
   topK(job: TopKJob): void;
+  scanLists(job: ListScanJob): void;
+  /** Null where what is in TypeScript is as fast, as rows lie outside of the kernels' memory. */
+  rankRows?(job: RankJob): void;
   foldIn(job: FoldInJob): void;
 }
 

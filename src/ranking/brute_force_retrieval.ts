@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkDimension, type SymbolicShape } from '../base/layer_arguments.js';
 import { readLayerConfig } from '../base/layer_config.js';
+import { checkCount, readOptions } from '../base/options.js';
 import { brand } from '../base/per_process.js';
 import { refusePositional } from '../base/positional.js';
 import { readInt32, type FlatInput } from '../ids/values.js';
@@ -14,7 +15,9 @@ import {
 } from '../layers/float_inputs.js';
 import type { AnyTensors, Kwargs } from '../layers/layer_calls.js';
 import { onlyShape, onlyTensor } from '../layers/preprocessing/encoded_ids.js';
-import { floatsOf, readRankedTable, type RankedTable } from './ranked_table.js';
+import type { AnnCodes, AnnMetric } from './ann/ann_file.js';
+import { AnnIndex, indexOfParts, readIds, type AnnSearchOptions } from './ann/ann_index.js';
+import { readRows, type RankedTable } from './ranked_table.js';
 import { topK } from './top_k.js';
 
 export interface BruteForceRetrievalArgs extends FloatLayerArgs {
@@ -22,6 +25,15 @@ export interface BruteForceRetrievalArgs extends FloatLayerArgs {
   candidates?: RankedTable | readonly (readonly number[])[] | undefined;
   /** What each candidate is called: whole int32. Default: the number of its row. */
   identifiers?: FlatInput | null | undefined;
+  /**
+   * An index of the candidates, in place of `candidates` and `identifiers`: the layer looks at some of its lists. Its rows,
+   * ids and lists are copied.
+   */
+  index?: AnnIndex | undefined;
+  /** How many lists of the index a query looks at. Default: `index.probes`. */
+  probes?: number | undefined;
+  /** How a query's candidates are found, as `index.search` says. Default: as there. */
+  rerank?: number | undefined;
   /** How many candidates a query gets; at most as many as there are. */
   k: number;
 }
@@ -31,34 +43,62 @@ interface SavedArgs {
   readonly numCandidates: number;
   readonly dim: number;
   readonly hasIdentifiers: boolean;
+  readonly indexForm: IndexForm | null;
 }
 
-const FIELDS = ['candidates', 'identifiers', 'k'] as const;
-const SAVED = ['numCandidates', 'dim', 'hasIdentifiers'] as const;
+/** What an index is beside its rows. */
+interface IndexForm {
+  readonly metric: AnnMetric;
+  readonly codes: AnnCodes;
+  readonly lists: number;
+}
+
+const FIELDS = ['candidates', 'identifiers', 'index', 'probes', 'rerank', 'k'] as const;
+const SAVED = ['numCandidates', 'dim', 'hasIdentifiers', 'indexForm'] as const;
 const EXPECTED = 'a float32 tensor [batch, dim]';
 
 /** The values of the weights, until they are built. */
 interface Given {
   readonly rows: Float32Array;
   readonly identifiers: Int32Array | null;
+  readonly centroids: Float32Array | null;
+  readonly lists: Int32Array | null;
 }
 
-function readRows(candidates: unknown): { rows: Float32Array; numCandidates: number; dim: number } {
-  const expected = 'a table, or nested arrays of numbers [candidates, dim]';
-  if (candidates === undefined || candidates === null) throw new ArgumentTypeError('candidates', expected, candidates);
-  if (!Array.isArray(candidates)) {
-    const table = readRankedTable(candidates, 'candidates');
-    const { rows: numCandidates, dim } = table;
-    return { rows: floatsOf(table), numCandidates, dim };
+/** Rows, ids and lists of an index. */
+function readIndex(index: unknown, given: Partial<BruteForceRetrievalArgs>): Given & { dim: number; form: IndexForm } {
+  if (!(index instanceof AnnIndex)) throw new ArgumentTypeError('index', 'an index that emb.ann.build made', index);
+  for (const field of ['candidates', 'identifiers'] as const) {
+    if ((given[field] ?? null) === null) continue;
+    throw new ValueError(field, 'nothing beside `index`, which holds both', given[field]);
   }
-  const lists = candidates as unknown[];
-  const dim = Array.isArray(lists[0]) ? lists[0].length : 0;
-  const isEven = dim > 0 && lists.every((row) => Array.isArray(row) && row.length === dim);
-  const numbers = lists.flat();
-  if (!isEven || !numbers.every((x) => typeof x === 'number')) {
-    throw new ArgumentTypeError('candidates', expected, candidates);
+  if (!index.keepsRows) throw new ValueError('index', 'an index that keeps its rows', described('one of codes alone'));
+  const { ids, rows, lists, centroids } = index.parts();
+  const form = { metric: index.metric, codes: index.codes, lists: index.lists };
+  return { rows: rows.numbers, identifiers: ids, lists, centroids: centroids.numbers, dim: rows.dim, form };
+}
+
+/** How the layer searches where it has an index; without one these say nothing. */
+function readSearch(given: Partial<BruteForceRetrievalArgs>, hasIndex: boolean): AnnSearchOptions {
+  const search: AnnSearchOptions = {};
+  for (const [field, least] of [
+    ['probes', 1],
+    ['rerank', given.k as number],
+  ] as const) {
+    const value = given[field] ?? undefined;
+    if (value === undefined) continue;
+    if (!hasIndex) throw new ValueError(field, 'nothing without `index`', value);
+    search[field] = checkCount(value, field, least);
   }
-  return { rows: Float32Array.from(numbers), numCandidates: lists.length, dim };
+  return search;
+}
+
+function readForm(value: unknown): IndexForm | null {
+  if ((value ?? null) === null) return null;
+  const { metric, codes, lists } = readOptions<IndexForm>(value, ['metric', 'codes', 'lists'], 'indexForm');
+  const isKnown = (metric === 'dot' || metric === 'cosine') && (codes === 'int8' || codes === 'none');
+  if (!isKnown) throw new ValueError('indexForm', 'a metric and codes of an index', value);
+  return { metric, codes, lists: checkCount(lists, 'indexForm.lists', 1) };
 }
 
 function readIdentifiers(identifiers: FlatInput | null | undefined, numCandidates: number): Int32Array | null {
@@ -76,6 +116,9 @@ function readIdentifiers(identifiers: FlatInput | null | undefined, numCandidate
  * identifiers are weights that are never trained, `candidates` [candidates, dim] and `identifiers` [candidates]; they are
  * saved with the model, and `setWeights` replaces them by as many others. Runs as `emb.topK`. A SavedModel has a product
  * and `TopKV2`. No gradient goes through it.
+ *
+ * With `index` it looks at some lists of an index of `emb.ann` alone, as `index.search`; two more weights are the index's
+ * `centroids` [lists, dim] and the list of each candidate, `lists` [candidates]. Such a layer has no form in a SavedModel.
  * Source: tfrs.layers.factorized_top_k.BruteForce (TensorFlow Recommenders 0.7), keras_rs.layers.BruteForceRetrieval.
  *
  * @throws TypeError for arguments and inputs of another type; ValueError for a `k` beyond the number of candidates, for
@@ -95,9 +138,16 @@ export class BruteForceRetrieval extends tf.layers.Layer {
   readonly numCandidates: number;
   readonly dim: number;
   readonly hasIdentifiers: boolean;
+  /** What the index is, or null where all candidates are looked at. */
+  readonly indexForm: IndexForm | null;
+  readonly #search: AnnSearchOptions;
   #given: Given | null;
   #candidates: tf.LayerVariable | null = null;
   #identifiers: tf.LayerVariable | null = null;
+  #centroids: tf.LayerVariable | null = null;
+  #lists: tf.LayerVariable | null = null;
+  /** The index, and what it was made of: its weights may be others later. */
+  #index: { readonly index: AnnIndex; readonly of: readonly object[] } | null = null;
 
   /** @param args - See `BruteForceRetrievalArgs`. */
   constructor(args: BruteForceRetrievalArgs);
@@ -107,18 +157,26 @@ export class BruteForceRetrieval extends tf.layers.Layer {
     type Args = BruteForceRetrievalArgs & Partial<SavedArgs>;
     const { given, base } = readFloatLayerArgs<Args>(all[0], [...FIELDS, ...SAVED], prefix);
     super({ ...base, trainable: false } as never);
-    if (given.numCandidates === undefined) {
-      const { rows, ...size } = readRows(given.candidates);
-      const identifiers = readIdentifiers(given.identifiers, size.numCandidates);
-      this.#given = { rows, identifiers };
-      [this.numCandidates, this.dim, this.hasIdentifiers] = [size.numCandidates, size.dim, identifiers !== null];
-    } else {
+    if (given.numCandidates !== undefined) {
       this.#given = null;
       this.numCandidates = checkDimension(given.numCandidates, 'numCandidates');
       this.dim = checkDimension(given.dim, 'dim');
       this.hasIdentifiers = given.hasIdentifiers === true;
+      this.indexForm = readForm(given.indexForm);
+    } else if ((given.index ?? null) !== null) {
+      const { dim, form, ...parts } = readIndex(given.index, given);
+      this.#given = parts;
+      [this.numCandidates, this.dim, this.hasIdentifiers] = [parts.identifiers!.length, dim, true];
+      this.indexForm = form;
+    } else {
+      const { numbers: rows, count: numCandidates, dim } = readRows(given.candidates, 'candidates');
+      const identifiers = readIdentifiers(given.identifiers, numCandidates);
+      this.#given = { rows, identifiers, centroids: null, lists: null };
+      [this.numCandidates, this.dim, this.hasIdentifiers] = [numCandidates, dim, identifiers !== null];
+      this.indexForm = null;
     }
     this.k = checkDimension(given.k, 'k');
+    this.#search = readSearch(given, this.indexForm !== null);
     if (this.k <= this.numCandidates) return;
     throw new ValueError('k', `at most as many as there are candidates, ${this.numCandidates}`, this.k);
   }
@@ -126,11 +184,15 @@ export class BruteForceRetrieval extends tf.layers.Layer {
   override build(inputShape: SymbolicShape | SymbolicShape[]): void {
     this.computeOutputShape(inputShape);
     if (this.#candidates !== null) return;
-    const [rows, identifiers] = [this.#given?.rows, this.#given?.identifiers];
-    const { numCandidates, dim } = this;
+    const { rows, identifiers, centroids, lists } = this.#given ?? ({} as Partial<Given>);
+    const { numCandidates, dim, indexForm } = this;
     this.#candidates = this.#addValues('candidates', [numCandidates, dim], 'float32', rows);
     if (this.hasIdentifiers) {
       this.#identifiers = this.#addValues('identifiers', [numCandidates], 'int32', identifiers);
+    }
+    if (indexForm !== null) {
+      this.#centroids = this.#addValues('centroids', [indexForm.lists, dim], 'float32', centroids);
+      this.#lists = this.#addValues('lists', [numCandidates], 'int32', lists);
     }
     this.#given = null;
     this.built = true;
@@ -169,7 +231,12 @@ export class BruteForceRetrieval extends tf.layers.Layer {
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Kwargs): tf.Tensor[] {
     return tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
-      const { values, indices } = topK(onlyTensor(inputs) as tf.Tensor2D, this.#candidates!, this.k);
+      const queries = onlyTensor(inputs) as tf.Tensor2D;
+      if (this.indexForm !== null) {
+        const found = this.#indexNow(this.indexForm).search(queries, this.k, this.#search);
+        return [found.values, found.indices];
+      }
+      const { values, indices } = topK(queries, this.#candidates!, this.k);
       if (this.#identifiers === null) return [values, indices];
       // A place without a candidate stays one.
       const named = this.#identifiers.read().gather(indices.maximum(tf.scalar(0, 'int32')));
@@ -177,9 +244,28 @@ export class BruteForceRetrieval extends tf.layers.Layer {
     });
   }
 
+  /** The index of the weights as they are. */
+  #indexNow({ metric, codes, lists: count }: IndexForm): AnnIndex {
+    const weights = [this.#candidates, this.#identifiers, this.#centroids, this.#lists].map((each) => each!.read());
+    const of = weights.map(({ dataId }) => dataId);
+    if (this.#index?.of.every((each, i) => each === of[i]) === true) return this.#index.index;
+    const [numbers, ids, centroids, lists] = weights.map((each) => each.dataSync().slice()) as [
+      ...[Float32Array, Int32Array, Float32Array, Int32Array],
+    ];
+    const { dim } = this;
+    const stray = lists.findIndex((list) => list < 0 || list >= count);
+    if (stray >= 0) throw new ValueError('lists', `numbers from 0 to ${count - 1}`, described(`${lists[stray]}`));
+    const rows = { numbers, count: this.numCandidates, dim };
+    const form = { metric, codes, keepRows: true, centroids: { numbers: centroids, count, dim } };
+    const index = indexOfParts({ ...form, ids: readIds(ids, rows.count), rows, lists });
+    this.#index = { index, of };
+    return index;
+  }
+
   override getConfig(): tf.serialization.ConfigDict {
-    const { k, numCandidates, dim, hasIdentifiers } = this;
-    return { ...super.getConfig(), k, numCandidates, dim, hasIdentifiers } as tf.serialization.ConfigDict;
+    const { k, numCandidates, dim, hasIdentifiers, indexForm } = this;
+    const index = indexForm === null ? {} : { indexForm: { ...indexForm }, ...this.#search };
+    return { ...super.getConfig(), k, numCandidates, dim, hasIdentifiers, ...index } as tf.serialization.ConfigDict;
   }
 
   /** Makes the layer from its config; its candidates are weights, zeros until they are set. */
@@ -187,7 +273,15 @@ export class BruteForceRetrieval extends tf.layers.Layer {
     cls: tf.serialization.SerializableConstructor<T>,
     config: tf.serialization.ConfigDict,
   ): T {
-    return new cls(readLayerConfig(config, ['k', ...SAVED, ...FLOAT_LAYER_FIELDS]) as tf.serialization.ConfigDict);
+    return new cls(
+      readLayerConfig(config, [
+        'k',
+        'probes',
+        'rerank',
+        ...SAVED,
+        ...FLOAT_LAYER_FIELDS,
+      ]) as tf.serialization.ConfigDict,
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import { newFloats, type HostTable } from '../backends/kernel_set.js';
 import { offers } from '../backends/model_kernels.js';
 import { floatRows, rowsIn, type RankingKernels } from '../backends/ranking.js';
 import { kernelSet, storeInUse } from '../backends/registry.js';
-import { readRows } from '../backends/stores/table_rows.js';
+import { readRows as readTableRows } from '../backends/stores/table_rows.js';
 import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { rowBlocks } from '../base/row_blocks.js';
@@ -60,7 +60,7 @@ export function visitRows(table: Table, visit: Visit): void {
   const inPlace = storeInUse().view(tensor);
   if (inPlace !== null) return visit(inPlace.rows, 0, inPlace.kernels ?? kernelsInUse());
   for (const { firstRow, rows } of rowBlocks({ rows: table.rows, columns: tensor.shape[1] })) {
-    visit(rowsIn(table, readRows(tensor, firstRow, rows)), firstRow, kernelsInUse());
+    visit(rowsIn(table, readTableRows(tensor, firstRow, rows)), firstRow, kernelsInUse());
   }
 }
 
@@ -69,4 +69,27 @@ export function floatsOf(table: Table): Float32Array {
   const all = newFloats('table', 'a copy of the rows', table.shape);
   visitRows(table, (block, firstRow) => all.set(floatRows(block, 0, block.rows), firstRow * table.dim));
   return all;
+}
+
+/** Rows of a matrix, row-major. */
+export interface Rows {
+  readonly numbers: Float32Array;
+  readonly count: number;
+  readonly dim: number;
+}
+
+/** Rows of a table, or of nested arrays, as float32. */
+export function readRows(given: unknown, argument: string): Rows {
+  const expected = 'a table, or nested arrays of numbers [rows, dim]';
+  if (given === undefined || given === null) throw new ArgumentTypeError(argument, expected, given);
+  if (!Array.isArray(given)) {
+    const table = readRankedTable(given, argument);
+    return { numbers: floatsOf(table), count: table.rows, dim: table.dim };
+  }
+  const lists = given as unknown[];
+  const dim = Array.isArray(lists[0]) ? lists[0].length : 0;
+  const isEven = dim > 0 && lists.every((row) => Array.isArray(row) && row.length === dim);
+  const numbers = lists.flat();
+  if (!isEven || !numbers.every((x) => typeof x === 'number')) throw new ArgumentTypeError(argument, expected, given);
+  return { numbers: Float32Array.from(numbers), count: lists.length, dim };
 }

@@ -6,11 +6,13 @@ import type { Table } from '../backends/table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { INT32_MAX } from '../base/types.js';
 import { readOptions } from '../base/options.js';
-import { strayPosition } from '../ids/id_out_of_range.js';
-import { RaggedTensor } from '../ids/ragged_tensor.js';
+import type { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkMatrix } from '../lookup/arguments.js';
+import { hasBrand } from '../base/per_process.js';
 import type { OpenTable } from '../tables/keys/open_table.js';
 import { isOpenTable } from '../tables/keys/is_open_table.js';
+import type { AnnIndex, AnnSearchOptions } from './ann/ann_index.js';
+import { idLists, MOST_PLACES, type TopK } from './id_lists.js';
 import { openTopK, type KeyedTopK, type KeyedTopKOptions } from './open_top_k.js';
 import { readRankedTable, visitRows, type RankedTable } from './ranked_table.js';
 
@@ -30,13 +32,6 @@ export interface TopKOptions {
   rerank?: RerankArgs | null | undefined;
 }
 
-export interface TopK {
-  /** Products, the best first; -Infinity where there is no row. */
-  values: tf.Tensor2D; // [queries, k]
-  /** Ids of rows; -1 where there is no row. */
-  indices: tf.Tensor2D; // [queries, k], int32
-}
-
 /**
  * Returns for each query the `k` rows of a table with the largest inner products. The search is exact: every row is
  * looked at, in blocks, so that no matrix of all products ever lies in memory. Rows with the same product are in the
@@ -52,7 +47,8 @@ export interface TopK {
  * are keys, in rows, too. Strings need a table with `keepTexts`.
  *
  * @param queries - float32 [queries, dim].
- * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight; or an open table.
+ * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight; an open table; or an
+ * index of `emb.ann`, which is searched approximately, with the options of its `search`.
  * @param k - How many rows, at least 1; more than there are gives places without a row. At most 2^30 places in all.
  * @param options - What is left out, what alone counts, and the rows to rank by in the end.
  * @returns `{values, indices}`, both [queries, k], float32 and int32; the caller disposes them.
@@ -63,20 +59,20 @@ export interface TopK {
  * const { values, indices } = emb.topK(users, items, 20, { exclude: emb.RaggedTensor.fromRows([[3, 1], []]) });
  */
 export function topK(queries: tf.Tensor2D, table: OpenTable, k: number, options?: KeyedTopKOptions): KeyedTopK;
+export function topK(queries: tf.Tensor2D, index: AnnIndex, k: number, options?: AnnSearchOptions): TopK;
 export function topK(queries: tf.Tensor2D, table: RankedTable, k: number, options?: TopKOptions): TopK;
 export function topK(
   queries: tf.Tensor2D,
-  table: RankedTable,
+  table: RankedTable | AnnIndex,
   k: number,
-  options: TopKOptions | KeyedTopKOptions = {},
+  options: TopKOptions | KeyedTopKOptions | AnnSearchOptions = {},
 ): TopK | KeyedTopK {
+  // The class itself would bring its code into every bundle that ranks.
+  if (hasBrand(table, 'AnnIndex')) return (table as AnnIndex).search(queries, k, options as AnnSearchOptions);
   return isOpenTable(table)
     ? topKeys(queries, table, k, options as KeyedTopKOptions)
-    : topRows(queries, table, k, options as TopKOptions);
+    : topRows(queries, table as RankedTable, k, options as TopKOptions);
 }
-
-/** Places of a result: 4 GiB of products, and as much of ids. */
-const MOST_PLACES = 2 ** 30;
 
 function readQueries(queries: tf.Tensor2D, dim: number, k: number): { count: number; places: number } {
   const places = readCount(k, 'k', 1);
@@ -186,42 +182,4 @@ function readCount(value: unknown, argument: string, least: number): number {
   if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
   if (!Number.isInteger(value) || value < least || value > INT32_MAX) throw new ValueError(argument, expected, value);
   return value;
-}
-
-/** Ids of each query, ascending and without repetitions; null where none are given. */
-function idLists(value: unknown, argument: string, count: number, rows: number): IdLists | null {
-  if (value === undefined || value === null) return null;
-  const expected = 'a RaggedTensor of int32 ids with a row for each query';
-  const isLists = value instanceof RaggedTensor && value.dtype === 'int32';
-  if (!isLists) throw new ArgumentTypeError(argument, expected, value);
-  if (value.rank !== 2 || value.raggedRank !== 1 || value.shape[0] !== count) {
-    const received = described(`a RaggedTensor of shape [${value.shape.join(', ')}]`);
-    throw new ValueError(argument, `${expected}, [${count}, null]`, received);
-  }
-  const { values, rowSplits } = value as { values: Int32Array; rowSplits: Int32Array };
-  const bad = strayPosition(values, rows);
-  if (bad >= 0) {
-    throw new ValueError(argument, `ids from 0 to ${rows - 1}`, described(`${values[bad]} at position ${bad}`));
-  }
-  return areAscending(values, rowSplits) ? { values, rowSplits } : sortedLists(values, rowSplits);
-}
-
-function areAscending(values: Int32Array, rowSplits: Int32Array): boolean {
-  for (let q = 0; q + 1 < rowSplits.length; q++) {
-    for (let i = rowSplits[q]! + 1; i < rowSplits[q + 1]!; i++) if (values[i]! <= values[i - 1]!) return false;
-  }
-  return true;
-}
-
-function sortedLists(values: Int32Array, rowSplits: Int32Array): IdLists {
-  const sorted = values.slice();
-  const splits = new Int32Array(rowSplits.length);
-  for (let q = 0; q + 1 < rowSplits.length; q++) {
-    let end = splits[q]!;
-    for (const id of values.slice(rowSplits[q], rowSplits[q + 1]).sort()) {
-      if (end === splits[q]! || sorted[end - 1] !== id) sorted[end++] = id;
-    }
-    splits[q + 1] = end;
-  }
-  return { values: sorted.subarray(0, splits.at(-1)), rowSplits: splits };
 }

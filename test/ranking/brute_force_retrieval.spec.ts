@@ -73,6 +73,43 @@ describeForBackends('bruteForceRetrieval', () => {
   });
 });
 
+describeForBackends('bruteForceRetrieval with an index', () => {
+  it('gives what the index gives, saved and loaded too', async () => {
+    const rows = Array.from({ length: 60 }, (_, i) => [Math.sin(i), Math.cos(3 * i), (i % 7) - 3]);
+    const index = emb.ann.build(rows, { lists: 6, metric: 'cosine', ids: rows.map((_, i) => 500 - 2 * i) });
+    index.remove([500]);
+    const query = tf.input({ shape: [3] });
+    const layer = emb.layers.bruteForceRetrieval({ index, k: 5, probes: 2, rerank: 9 });
+    const model = tf.model({ inputs: query, outputs: layer.apply(query) });
+    const queries = tf.tensor2d([
+      [1, 2, 3],
+      [-1, 0, 1],
+    ]);
+    const found = index.search(queries, 5, { probes: 2, rerank: 9 });
+    const wanted = [found.values.arraySync(), found.indices.arraySync()];
+    const given = (each: tf.LayersModel): unknown[] => {
+      return tf.tidy(() => (each.predict(queries) as tf.Tensor[]).map((output) => output.arraySync()));
+    };
+    expect(given(model)).toEqual(wanted);
+    let kept: tf.io.ModelArtifacts | null = null;
+    await model.save({
+      save: (artifacts) => {
+        kept = artifacts;
+        return Promise.resolve({ modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } });
+      },
+    });
+    const loaded = await tf.loadLayersModel(tf.io.fromMemory(kept! as tf.io.ModelArtifacts));
+    expect(given(loaded)).toEqual(wanted);
+    // Other weights are another index.
+    const weights = loaded.getWeights();
+    loaded.setWeights([weights[0]!.neg(), ...weights.slice(1)]);
+    expect(given(loaded)).not.toEqual(wanted);
+    tf.dispose([queries, found.values, found.indices]);
+    model.dispose();
+    loaded.dispose();
+  });
+});
+
 describe('bruteForceRetrieval, what it takes', () => {
   it('takes the table of a layer, and other candidates later', () => {
     const items = emb.layers.embedding({ inputDim: 4, outputDim: 2, weights: [tf.tensor2d(CANDIDATES)] });
@@ -101,6 +138,14 @@ describe('bruteForceRetrieval, what it takes', () => {
     expectError(make({ candidates: [[1]] }), 'TypeError', 'k');
     expectError(make({ candidates: [[1]], k: 1, identifiers: [1, 2] }), 'ValueError', 'identifiers');
     expectError(make({ candidates: [[1]], k: 1, ids: [1] }), 'ValueError', 'ids');
+    const index = emb.ann.build([[1], [2]], { lists: 1 });
+    expectError(make({ index, candidates: [[1]], k: 1 }), 'ValueError', 'candidates');
+    expectError(make({ index: [[1]], k: 1 }), 'TypeError', 'index');
+    expectError(make({ index, k: 3 }), 'ValueError', 'k');
+    expectError(make({ index, k: 2, rerank: 1 }), 'ValueError', 'rerank');
+    expectError(make({ candidates: [[1]], k: 1, probes: 1 }), 'ValueError', 'probes');
+    const codes = emb.ann.build([[1], [2]], { lists: 1, keepRows: false });
+    expectError(make({ index: codes, k: 1 }), 'ValueError', 'index');
     const layer = emb.layers.bruteForceRetrieval({ candidates: [[1, 2]], k: 1 });
     expectError(() => layer.apply(tf.input({ shape: [3] })), 'ValueError', 'inputs');
     expectError(() => layer.apply(tf.input({ shape: [2], dtype: 'int32' })), 'TypeError', 'inputs');

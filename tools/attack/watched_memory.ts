@@ -16,6 +16,8 @@ const ROLES: Readonly<Record<string, Roles>> = {
   sparseApply: { written: [0, 11, 12, 13, 14], read: [4, 5, 6, 15, 17] },
   matMul: { written: [3], read: [0, 1, 2], isResult: true },
   topK: { written: [12, 13], read: [0, 5, 8, 9, 10, 11], isResult: true },
+  scanLists: { written: [14, 15], read: [0, 4, 5, 6, 7, 8, 9, 12, 13], isResult: true },
+  rankRows: { written: [10, 11], read: [0, 4, 5, 7], isResult: true },
   foldIn: { written: [9], read: [0, 4, 5, 6, 8], isResult: true },
   partitionCsr: { written: [8, 9, 10, 11, 12, 13], read: [0, 1, 2, 3], isResult: true },
   indexTexts: { written: [2], read: [0, 1], isResult: true },

@@ -19,6 +19,8 @@ napi_value mat_mul(napi_env env, napi_callback_info info);
 
 /* ranking.c */
 napi_value top_k(napi_env env, napi_callback_info info);
+napi_value scan_lists(napi_env env, napi_callback_info info);
+napi_value rank_rows(napi_env env, napi_callback_info info);
 napi_value fold_in(napi_env env, napi_callback_info info);
 
 /* csr.c */

@@ -212,6 +212,8 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"sparseApplyMany", sparse_apply_many},
                    {"matMul", mat_mul},
                    {"topK", top_k},
+                   {"scanLists", scan_lists},
+                   {"rankRows", rank_rows},
                    {"foldIn", fold_in},
                    {"partitionCsr", partition_csr},
                    {"indexTexts", index_texts},

@@ -65,6 +65,119 @@ napi_value top_k(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* What rows are called. */
+static array read_row_ids(call* c, int index, int64_t rows) {
+  const array ids = typed(c, index, "ids", napi_int32_array);
+  if (!c->failed && (int64_t)ids.length < rows) {
+    fail_range(c, "ids", "expected one for each of %lld rows, received %zu", (long long)rows, ids.length);
+  }
+  return ids;
+}
+
+/* scanLists(table, codec, rows, dim, ids, starts, ends, members, splits, queries, n, k, exclude | null, its rowSplits,
+   values, indices): brings rows of lists into the lists of the queries that look at them */
+napi_value scan_lists(napi_env env, napi_callback_info info) {
+  call c;
+  te_list_scan job;
+  array memory[8];
+  instance* owner = NULL;
+  begin(&c, env, info);
+  memset(&job, 0, sizeof job);
+  memset(memory, 0, sizeof memory);
+  job.table = read_rows(&c, 0, &memory[0], false);
+  memory[1] = read_row_ids(&c, 4, job.table.rows);
+  memory[2] = private_copy(&c, typed(&c, 5, "starts", napi_int32_array), "starts");
+  memory[3] = private_copy(&c, typed(&c, 6, "ends", napi_int32_array), "ends");
+  if (!c.failed && memory[3].length != memory[2].length) {
+    fail_range(&c, "ends", "expected %zu numbers, received %zu", memory[2].length, memory[3].length);
+  }
+  memory[4] = private_copy(&c, typed(&c, 7, "members", napi_int32_array), "members");
+  memory[5] = private_copy(&c, typed(&c, 8, "splits", napi_int32_array), "splits");
+  if (!c.failed && memory[5].length != memory[2].length + 1) {
+    fail_range(&c, "splits", "expected %zu numbers, received %zu", memory[2].length + 1, memory[5].length);
+  }
+  job.n = whole(&c, 10, "n", 0, INT32_MAX);
+  job.k = whole(&c, 11, "k", 1, INT32_MAX);
+  const array queries = floats(&c, 9, "queries", c.failed ? 0 : area(&c, job.n, job.table.dim, "n"));
+  const uint64_t places = c.failed ? 0 : area(&c, job.n, job.k, "k");
+  job.exclude = read_lists(&c, 12, job.n, "exclude", &memory[6], &memory[7]);
+  const array values = floats(&c, 14, "values", places);
+  const array indices = typed(&c, 15, "indices", napi_int32_array);
+  if (!c.failed && (uint64_t)indices.length != places) {
+    fail_range(&c, "indices", "expected %llu numbers, received %zu", (unsigned long long)places, indices.length);
+  }
+  must_differ(&c, values, indices, "values");
+  must_differ(&c, values, queries, "values");
+  must_differ(&c, indices, queries, "indices");
+  for (int i = 0; i < 8; i++) {
+    must_differ(&c, values, memory[i], "values");
+    must_differ(&c, indices, memory[i], "indices");
+  }
+  job.ids = (const int32_t*)memory[1].data;
+  job.starts = (const int32_t*)memory[2].data;
+  job.ends = (const int32_t*)memory[3].data;
+  job.lists = (int64_t)memory[2].length;
+  job.members = (const int32_t*)memory[4].data;
+  job.splits = (const int32_t*)memory[5].data;
+  job.pairs = (int64_t)memory[4].length;
+  job.queries = (const float*)queries.data;
+  job.values = (float*)values.data;
+  job.indices = (int32_t*)indices.data;
+  job.workers = te_get_threads();
+  void* workspace = workspace_of(&c, c.failed ? 0 : te_list_scan_workspace(&job), &owner);
+  if (!c.failed) fail_status(&c, te_scan_lists(&job, workspace, owner->workspace_bytes));
+  trim_workspace(owner);
+  finish(&c);
+  return NULL;
+}
+
+/* rankRows(table, codec, rows, dim, ids | null, queries, n, candidates, m, k, values, indices): writes both lists anew */
+napi_value rank_rows(napi_env env, napi_callback_info info) {
+  call c;
+  te_rank job;
+  array memory[3];
+  instance* owner = NULL;
+  begin(&c, env, info);
+  memset(&job, 0, sizeof job);
+  memset(memory, 0, sizeof memory);
+  job.table = read_rows(&c, 0, &memory[0], false);
+  if (!c.failed && !absent(&c, 4)) memory[1] = read_row_ids(&c, 4, job.table.rows);
+  job.n = whole(&c, 6, "n", 0, INT32_MAX);
+  job.m = whole(&c, 8, "m", 0, INT32_MAX);
+  job.k = whole(&c, 9, "k", 1, INT32_MAX);
+  const array queries = floats(&c, 5, "queries", c.failed ? 0 : area(&c, job.n, job.table.dim, "n"));
+  memory[2] = private_copy(&c, typed(&c, 7, "candidates", napi_int32_array), "candidates");
+  const uint64_t candidates = c.failed ? 0 : area(&c, job.n, job.m, "m");
+  if (!c.failed && (uint64_t)memory[2].length != candidates) {
+    fail_range(&c, "candidates", "expected %llu numbers, received %zu", (unsigned long long)candidates,
+               memory[2].length);
+  }
+  const uint64_t places = c.failed ? 0 : area(&c, job.n, job.k, "k");
+  const array values = floats(&c, 10, "values", places);
+  const array indices = typed(&c, 11, "indices", napi_int32_array);
+  if (!c.failed && (uint64_t)indices.length != places) {
+    fail_range(&c, "indices", "expected %llu numbers, received %zu", (unsigned long long)places, indices.length);
+  }
+  must_differ(&c, values, indices, "values");
+  must_differ(&c, values, queries, "values");
+  must_differ(&c, indices, queries, "indices");
+  for (int i = 0; i < 3; i++) {
+    must_differ(&c, values, memory[i], "values");
+    must_differ(&c, indices, memory[i], "indices");
+  }
+  job.ids = (const int32_t*)memory[1].data;
+  job.queries = (const float*)queries.data;
+  job.candidates = (const int32_t*)memory[2].data;
+  job.values = (float*)values.data;
+  job.indices = (int32_t*)indices.data;
+  job.workers = te_get_threads();
+  void* workspace = workspace_of(&c, c.failed ? 0 : te_rank_workspace(&job), &owner);
+  if (!c.failed) fail_status(&c, te_rank_rows(&job, workspace, owner->workspace_bytes));
+  trim_workspace(owner);
+  finish(&c);
+  return NULL;
+}
+
 /* foldIn(table, codec, rows, dim, values, rowSplits, weights | null, regularization, gram | null, out) */
 napi_value fold_in(napi_env env, napi_callback_info info) {
   call c;

@@ -252,6 +252,57 @@ int32_t TE_WASM(te_wasm_top_k)(const te_wasm_top_k_job* j, void* workspace, uint
   return te_wasm_report(te_top_k_rows(&job, workspace, bytes), result);
 }
 
+typedef struct te_wasm_list_scan_job {
+  te_wasm_ranked table;
+  const int32_t* ids;
+  const int32_t* starts;
+  const int32_t* ends;
+  int32_t lists;
+  const int32_t* members;
+  const int32_t* splits;
+  int32_t pairs;
+  const float* queries;
+  int32_t n;
+  int32_t k;
+  const int32_t* exclude;
+  const int32_t* exclude_splits;
+  int32_t exclude_count;
+  float* values;
+  int32_t* indices;
+  int32_t workers;
+} te_wasm_list_scan_job;
+
+static te_list_scan te_wasm_list_scan_of(const te_wasm_list_scan_job* j) {
+  te_list_scan job = {0};
+  job.table = te_wasm_ranked_rows(&j->table);
+  job.ids = j->ids;
+  job.starts = j->starts;
+  job.ends = j->ends;
+  job.lists = j->lists;
+  job.members = j->members;
+  job.splits = j->splits;
+  job.pairs = j->pairs;
+  job.queries = j->queries;
+  job.n = j->n;
+  job.k = j->k;
+  job.exclude = (te_id_lists){j->exclude, j->exclude_splits, j->exclude_count};
+  job.values = j->values;
+  job.indices = j->indices;
+  job.workers = j->workers; /* those of the workspace: more may come between the calls */
+  return job;
+}
+
+uint32_t TE_WASM(te_wasm_list_scan_workspace)(const te_wasm_list_scan_job* j) {
+  const te_list_scan job = te_wasm_list_scan_of(j);
+  return (uint32_t)te_list_scan_workspace(&job);
+}
+
+int32_t TE_WASM(te_wasm_scan_lists)(const te_wasm_list_scan_job* j, void* workspace, uint32_t bytes,
+                                    te_wasm_result* result) {
+  const te_list_scan job = te_wasm_list_scan_of(j);
+  return te_wasm_report(te_scan_lists(&job, workspace, bytes), result);
+}
+
 typedef struct te_wasm_fold_in_job {
   te_wasm_ranked table;
   const int32_t* values;

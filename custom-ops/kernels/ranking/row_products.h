@@ -57,11 +57,20 @@ static void widen_rows(const te_rows* table, int64_t first, int64_t end, float* 
   }
 }
 
+/* What the offset of a row is multiplied with. */
+TE_INLINE float query_sum(const float* query, int64_t dim) {
+  te_v sums = v_zero();
+  int64_t c = 0;
+  for (; c + TE_LANES <= dim; c += TE_LANES) sums = v_add(sums, v_load(query + c));
+  float sum = v_sum(sums);
+  for (; c < dim; c++) sum += query[c];
+  return sum;
+}
+
 TE_INLINE void dots_of(const te_rows* table, const float* query, int64_t first, int64_t end, float* to,
                        const int codec) {
   const int64_t dim = table->dim, row_words = te_row_words(codec, dim);
-  float sum = 0.0f; /* of the query, which the offset of a row is multiplied with */
-  for (int64_t c = 0; codec == TE_INT8 && c < dim; c++) sum += query[c];
+  const float sum = codec == TE_INT8 ? query_sum(query, dim) : 0.0f;
   for (int64_t row = first; row < end; row++) {
     const te_row_at at = row_at(table, row, row_words, codec);
     te_v s0 = v_zero(), s1 = v_zero();

@@ -52,6 +52,35 @@ export interface Addon extends ColumnKernels, KeyKernels, RowReads {
       indices: Int32Array, // written
     ]
   ): void;
+  scanLists(
+    ...args: [
+      ...table: RowsArguments,
+      ids: Int32Array,
+      starts: Int32Array,
+      ends: Int32Array,
+      members: Int32Array,
+      splits: Int32Array,
+      queries: Float32Array,
+      n: number,
+      k: number,
+      ...exclude: ListsArguments,
+      values: Float32Array, // written
+      indices: Int32Array, // written
+    ]
+  ): void;
+  rankRows(
+    ...args: [
+      ...table: RowsArguments,
+      ids: Int32Array | null,
+      queries: Float32Array,
+      n: number,
+      candidates: Int32Array,
+      m: number,
+      k: number,
+      values: Float32Array, // written
+      indices: Int32Array, // written
+    ]
+  ): void;
   foldIn(
     ...args: [
       ...table: RowsArguments,
@@ -217,6 +246,8 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'sparseApplyMany',
   'matMul',
   'topK',
+  'scanLists',
+  'rankRows',
   'foldIn',
   'partitionCsr',
   'indexTexts',

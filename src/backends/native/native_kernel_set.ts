@@ -18,7 +18,7 @@ import {
 import type { MatrixProduct, ModelKernels } from '../model_kernels.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
 import { alignedMemory } from '../stores/aligned_memory.js';
-import type { FoldInJob, IdLists, TopKJob } from '../ranking.js';
+import type { FoldInJob, IdLists, ListScanJob, RankJob, TopKJob } from '../ranking.js';
 import type { Addon, BagArguments, ListsArguments, LookupArguments, RowsArguments, StepArguments } from './addon.js';
 
 const NO_IDS = new Int32Array(0);
@@ -165,6 +165,26 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
     const lists = [...listsArguments(exclude), ...listsArguments(only)] as const;
     run({ table, bags: { values: only?.values ?? NO_IDS } }, () =>
       this.addon.topK(...rowsArguments(table), firstRow, queries, count, k, ...lists, values, indices),
+    );
+  }
+
+  scanLists(job: ListScanJob): void {
+    const { table, ids, starts, ends, members, splits, queries, count, k, exclude, values, indices } = job;
+    const lists = [ids, starts, ends, members, splits] as const;
+    run({ table, bags: { values: NO_IDS } }, () =>
+      this.addon.scanLists(
+        ...rowsArguments(table),
+        ...lists,
+        ...([queries, count, k] as const),
+        ...listsArguments(exclude),
+        ...([values, indices] as const),
+      ),
+    );
+  }
+
+  rankRows({ table, ids, queries, count, candidates, m, k, values, indices }: RankJob): void {
+    run({ table, bags: { values: candidates } }, () =>
+      this.addon.rankRows(...rowsArguments(table), ids, queries, count, candidates, m, k, values, indices),
     );
   }
 

@@ -57,6 +57,8 @@ interface Exports {
   readonly te_wasm_csr: Call;
   readonly te_wasm_top_k_workspace: Call;
   readonly te_wasm_top_k: Call;
+  readonly te_wasm_list_scan_workspace: Call;
+  readonly te_wasm_scan_lists: Call;
   readonly te_wasm_fold_in_workspace: Call;
   readonly te_wasm_fold_in: Call;
 }

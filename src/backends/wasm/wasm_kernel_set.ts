@@ -13,7 +13,7 @@ import {
 } from '../kernel_set.js';
 import type { ModelKernels } from '../model_kernels.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
-import type { FoldInJob, TopKJob } from '../ranking.js';
+import type { FoldInJob, ListScanJob, TopKJob } from '../ranking.js';
 import { WasmHeap } from './heap.js';
 import { applyMany, embeddingBags, type StepAt } from './joint_calls.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
@@ -188,6 +188,10 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
 
   topK(job: TopKJob): void {
     rankingKernels(this.kernels()).topK(job);
+  }
+
+  scanLists(job: ListScanJob): void {
+    rankingKernels(this.kernels()).scanLists(job);
   }
 
   foldIn(job: FoldInJob): void {

@@ -303,6 +303,26 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
       const found = [arrays.floats(n * k), arrays.ints(Array.from({ length: n * k }, () => -1))];
       return [...table, random.whole(0, 3), arrays.floats(n * dim), n, k, ...lists(), ...lists(), ...found];
     },
+    scanLists: () => {
+      const [table, dim] = tableOfAny();
+      const [rows, n, k, lists] = [table[2] as number, random.whole(0, 5), random.whole(1, 7), random.whole(0, 4)];
+      const starts = Array.from({ length: lists }, () => random.whole(0, rows + 1));
+      const ends = starts.map((start) => random.whole(start, rows + 1));
+      const exclude = random.chance(0.5) ? [null, null] : idLists(n, rows);
+      const found = [arrays.floats(n * k), arrays.ints(Array.from({ length: n * k }, () => -1))];
+      const ids = arrays.ints(Array.from({ length: rows }, (_, row) => 3 * row));
+      const looked = [arrays.ints(starts), arrays.ints(ends), ...idLists(lists, n)];
+      return [...table, ids, ...looked, arrays.floats(n * dim), n, k, ...exclude, ...found];
+    },
+    rankRows: () => {
+      const [rows, dim] = [random.whole(1, 12), random.pick([1, 3, 8, 17, 40])];
+      const [n, m, k] = [random.whole(0, 5), random.whole(0, 6), random.whole(1, 7)];
+      const ids = random.chance(0.5) ? null : arrays.ints(Array.from({ length: rows }, (_, row) => 3 * row));
+      const candidates = arrays.ints(Array.from({ length: n * m }, () => random.whole(-1, rows)));
+      const found = [arrays.floats(n * k), arrays.ints(new Array<number>(n * k).fill(0))];
+      const table = tableOf(random.pick([FLOAT32, INT8]), rows, dim);
+      return [...table, ids, arrays.floats(n * dim), n, candidates, m, k, ...found];
+    },
     foldIn: () => {
       const [table, dim] = tableOfAny();
       const users = random.whole(0, 5);
