@@ -37,6 +37,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'preprocessing', command: tsx('preprocessing.ts') },
   { name: 'python step', command: tsx('python/step.ts') },
   { name: 'topK', command: tsx('top_k.ts') },
+  { name: 'neighbours', command: tsx('neighbours.ts') },
   { name: 'open tables', command: tsx('tables/open_tables.ts') },
   { name: 'disk tables', command: tsx('tables/disk_tables.ts') },
   { name: 'negatives', command: tsx('negatives.ts') },

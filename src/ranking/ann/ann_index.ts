@@ -24,7 +24,7 @@ export interface AnnSearchOptions {
   probes?: number | undefined;
   /** Ids that are left out, a row for each query; those that the index lacks count for nothing. */
   exclude?: RaggedTensor | null | undefined;
-  /** How many rows of each query are found by their codes, to be ranked by the rows themselves; at least `k`. Default: 2 k + 8. */
+  /** How many rows of each query are found by their codes, to be ranked by the rows themselves; at least `k`. Default: 2 k. */
   rerank?: number | undefined;
 }
 
@@ -230,7 +230,7 @@ export class AnnIndex {
   }
 
   #candidatesFor(k: number): number {
-    return this.codes === 'none' ? k + SPARE : 2 * k + SPARE;
+    return this.codes === 'none' ? k + SPARE : Math.max(2 * k, k + SPARE);
   }
 
   /** Choices first .. end - 1 of each query, as the queries of each list. */
