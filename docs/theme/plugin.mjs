@@ -29,6 +29,7 @@ const SECTIONS = {
     'docs/converter.md',
     'docs/data.md',
     'docs/retrieval.md',
+    'docs/neighbours.md',
     'docs/preprocessing.md',
     'docs/custom_loops.md',
     'docs/tensorboard.md',

@@ -15,7 +15,7 @@ import {
 } from '../layers/float_inputs.js';
 import type { AnyTensors, Kwargs } from '../layers/layer_calls.js';
 import { onlyShape, onlyTensor } from '../layers/preprocessing/encoded_ids.js';
-import type { AnnCodes, AnnMetric } from './ann/ann_file.js';
+import type { AnnSettings } from './ann/ann_file.js';
 import { AnnIndex, indexOfParts, readIds, type AnnSearchOptions } from './ann/ann_index.js';
 import { readRows, type RankedTable } from './ranked_table.js';
 import { topK } from './top_k.js';
@@ -43,14 +43,7 @@ interface SavedArgs {
   readonly numCandidates: number;
   readonly dim: number;
   readonly hasIdentifiers: boolean;
-  readonly indexForm: IndexForm | null;
-}
-
-/** What an index is beside its rows. */
-interface IndexForm {
-  readonly metric: AnnMetric;
-  readonly codes: AnnCodes;
-  readonly lists: number;
+  readonly indexForm: AnnSettings | null;
 }
 
 const FIELDS = ['candidates', 'identifiers', 'index', 'probes', 'rerank', 'k'] as const;
@@ -66,7 +59,10 @@ interface Given {
 }
 
 /** Rows, ids and lists of an index. */
-function readIndex(index: unknown, given: Partial<BruteForceRetrievalArgs>): Given & { dim: number; form: IndexForm } {
+function readIndex(
+  index: unknown,
+  given: Partial<BruteForceRetrievalArgs>,
+): Given & { dim: number; form: AnnSettings } {
   if (!(index instanceof AnnIndex)) throw new ArgumentTypeError('index', 'an index that emb.ann.build made', index);
   for (const field of ['candidates', 'identifiers'] as const) {
     if ((given[field] ?? null) === null) continue;
@@ -93,9 +89,9 @@ function readSearch(given: Partial<BruteForceRetrievalArgs>, hasIndex: boolean):
   return search;
 }
 
-function readForm(value: unknown): IndexForm | null {
+function readForm(value: unknown): AnnSettings | null {
   if ((value ?? null) === null) return null;
-  const { metric, codes, lists } = readOptions<IndexForm>(value, ['metric', 'codes', 'lists'], 'indexForm');
+  const { metric, codes, lists } = readOptions<AnnSettings>(value, ['metric', 'codes', 'lists'], 'indexForm');
   const isKnown = (metric === 'dot' || metric === 'cosine') && (codes === 'int8' || codes === 'none');
   if (!isKnown) throw new ValueError('indexForm', 'a metric and codes of an index', value);
   return { metric, codes, lists: checkCount(lists, 'indexForm.lists', 1) };
@@ -139,7 +135,7 @@ export class BruteForceRetrieval extends tf.layers.Layer {
   readonly dim: number;
   readonly hasIdentifiers: boolean;
   /** What the index is, or null where all candidates are looked at. */
-  readonly indexForm: IndexForm | null;
+  readonly indexForm: AnnSettings | null;
   readonly #search: AnnSearchOptions;
   #given: Given | null;
   #candidates: tf.LayerVariable | null = null;
@@ -245,7 +241,7 @@ export class BruteForceRetrieval extends tf.layers.Layer {
   }
 
   /** The index of the weights as they are. */
-  #indexNow({ metric, codes, lists: count }: IndexForm): AnnIndex {
+  #indexNow({ metric, codes, lists: count }: AnnSettings): AnnIndex {
     const weights = [this.#candidates, this.#identifiers, this.#centroids, this.#lists].map((each) => each!.read());
     const of = weights.map(({ dataId }) => dataId);
     if (this.#index?.of.every((each, i) => each === of[i]) === true) return this.#index.index;

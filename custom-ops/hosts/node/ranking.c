@@ -1,4 +1,5 @@
 /* The best rows of a table for each query, and rows of users from those of their items. */
+#include "../../kernels/ranking/ranking.h"
 #include "functions.h"
 
 /* values | null, rowSplits: two arguments from `index` on. */

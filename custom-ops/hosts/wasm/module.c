@@ -5,6 +5,7 @@
  * stack pointer is exported, so that JavaScript points it at a region that it allocated there.
  */
 #include "embedding.h"
+#include "ranking/ranking.h"
 
 #define TE_WASM(name) __attribute__((export_name(#name))) name
 

@@ -3,6 +3,7 @@
 #define TFJS_EMBEDDINGS_BEST_ROWS_H_
 
 #include "../core.h"
+#include "ranking.h"
 
 /* Their numbers are coded from -MOST_CODE to MOST_CODE for tables of int8, in sums of 32 bits; of AVX2, pairs in 16. */
 #if defined(__wasm_simd128__)

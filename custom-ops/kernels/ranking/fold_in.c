@@ -3,6 +3,7 @@
  * (regularization I + gram + sum w v v^T) x = sum w v, in double, by Cholesky's decomposition.
  */
 #include "../core.h"
+#include "ranking.h"
 
 typedef struct fold_run {
   const te_fold_in* job;

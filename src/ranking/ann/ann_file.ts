@@ -16,6 +16,12 @@ export type AnnMetric = 'dot' | 'cosine';
 /** What is scanned: codes of 8 bits, or the rows themselves. */
 export type AnnCodes = 'int8' | 'none';
 
+/** What an index is, as the config of a layer has it. */
+export interface AnnSettings {
+  readonly metric: AnnMetric;
+  readonly codes: AnnCodes;
+  readonly lists: number;
+}
 /** What an index is, beside its rows. */
 export interface AnnForm {
   readonly metric: AnnMetric;

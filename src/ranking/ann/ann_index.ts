@@ -105,19 +105,24 @@ export class AnnIndex {
     return this.#rows.rows !== null;
   }
 
-  /** Whether an id has a row. */
+  /**
+   * Returns whether an id has a row.
+   *
+   * @param id - A whole number >= 0.
+   * @returns True where it has one.
+   */
   has(id: number): boolean {
     return this.#rows.placeOf(checkCount(id, 'id', 0)) >= 0;
   }
 
   /**
-   * Returns for each query the `k` best rows of the lists that it looks at: `{values, indices}`, both [queries, k], float32
-   * and int32, the best first, ties by the lower id; -Infinity and -1 where there are no more. The caller disposes them.
-   * A product that is NaN or -Infinity is never among them.
+   * Returns for each query the `k` best rows of the lists that it looks at, the best first, ties by the lower id;
+   * -Infinity and -1 where there are no more. A product that is NaN or -Infinity is never among them.
    *
    * @param queries - float32 [queries, dim].
    * @param k - How many rows, at least 1.
    * @param options - How many lists are looked at, what is left out, and how many rows are ranked again.
+   * @returns `{values, indices}`, both [queries, k], float32 and int32; the caller disposes them.
    * @throws TypeError for arguments of another type; ValueError for shapes that do not belong together, `k` and `probes`
    * below 1, and `rerank` below `k`.
    *
@@ -184,9 +189,10 @@ export class AnnIndex {
   }
 
   /**
-   * Takes ids out of the index. Returns how many of them it had.
+   * Takes ids out of the index.
    *
    * @param ids - Whole int32 >= 0; those that the index lacks count for nothing.
+   * @returns How many of them it had.
    * @throws TypeError for another kind of argument; ValueError for numbers that are not whole, or beyond int32.
    *
    * @example
@@ -200,6 +206,7 @@ export class AnnIndex {
    * Writes the index as a safetensors file: ids, centroids, codes, and rows where they are kept.
    *
    * @param file - A path; in pages a WritableStream. All of the file is written, or nothing where there are files.
+   * @returns A promise that is kept once the file is there.
    * @throws TypeError for another kind of target; RuntimeError where the system refuses.
    *
    * @example

@@ -11,7 +11,12 @@ const ROUNDS = 10;
 /** By so much the two halves of a list that is split lie apart. */
 const SPLIT = 2 ** -10;
 
-/** Counted rounds: `done` of `of`. */
+/**
+ * Hears of counted rounds.
+ *
+ * @param done - How many are done.
+ * @param of - How many there are in all.
+ */
 export type Progress = (done: number, of: number) => void;
 
 function rowOf({ numbers, dim }: Rows, row: number): Float32Array {

@@ -8,7 +8,8 @@ import { readIndex, type AnnCodes, type AnnMetric } from './ann_file.js';
 import { AnnIndex, indexOfParts, normalize, readIds, readIndexRows } from './ann_index.js';
 import { clustered, nearest, type Progress } from './clusters.js';
 
-export type { AnnCodes, AnnMetric } from './ann_file.js';
+export type { AnnCodes, AnnMetric, AnnSettings } from './ann_file.js';
+export type { Progress } from './clusters.js';
 export { AnnIndex, type AnnSearchOptions } from './ann_index.js';
 
 export interface AnnBuildOptions {
@@ -85,6 +86,8 @@ export function build(table: RankedTable | readonly (readonly number[])[], optio
 /**
  * Returns the index that `index.save` wrote, in a file, at a URL, or in bytes: searches give the same values and ids.
  *
+ * @param source - A path, URL, File or bytes.
+ * @returns An `AnnIndex`.
  * @throws TypeError for another kind of source; ValueError for another file and for one that is damaged; RuntimeError where
  * it cannot be read.
  *

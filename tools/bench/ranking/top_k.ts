@@ -1,7 +1,7 @@
 /**
  * `emb.topK` of all users, with what they know left out, beside faiss and the bare product of numpy, in turns; then the
  * scan of a large table of int8 beside that of float32. Prints JSON lines.
- *   node --import tsx tools/bench/top_k.ts [--pairs train.txt] [--python python3] [--rounds 5] [--threads 2]
+ *   node --import tsx tools/bench/ranking/top_k.ts [--pairs train.txt] [--python python3] [--rounds 5] [--threads 2]
  * `--pairs`: a line `user item item …` for each user, as LightGCN has Gowalla; without it lists are drawn.
  */
 import { spawn } from 'node:child_process';
@@ -13,9 +13,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../src/node.js';
-import { Random } from '../../test/helpers/random.js';
-import { Load, median, printLine } from './stopwatch.js';
+import * as emb from '../../../src/node.js';
+import { Random } from '../../../test/helpers/random.js';
+import { Load, median, printLine } from '../stopwatch.js';
 
 const { values: given } = parseArgs({
   options: {
@@ -59,7 +59,7 @@ class Rival {
 
   constructor(args: readonly string[]) {
     const env = { ...process.env, OMP_NUM_THREADS: given.threads, OPENBLAS_NUM_THREADS: given.threads };
-    const script = fileURLToPath(new URL('rivals/python/exact_search.py', import.meta.url));
+    const script = fileURLToPath(new URL('../rivals/python/exact_search.py', import.meta.url));
     this.process = spawn(given.python, [script, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] });
     this.lines = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
   }

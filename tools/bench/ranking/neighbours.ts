@@ -1,7 +1,7 @@
 /**
  * `emb.ann` on clustered rows: recall and processor time of a search beside `emb.topK`, with faiss and usearch in the same
  * run, each on one thread. Prints JSON lines.
- *   node --import tsx tools/bench/neighbours.ts [--python python3] [--rows 1000000] [--clusters 1000] [--rounds 5]
+ *   node --import tsx tools/bench/ranking/neighbours.ts [--python python3] [--rows 1000000] [--clusters 1000] [--rounds 5]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,9 +12,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../src/node.js';
-import { Random } from '../../test/helpers/random.js';
-import { Load, median, printLine } from './stopwatch.js';
+import * as emb from '../../../src/node.js';
+import { Random } from '../../../test/helpers/random.js';
+import { Load, median, printLine } from '../stopwatch.js';
 
 const { values: given } = parseArgs({
   options: {
@@ -78,7 +78,7 @@ class Rivals {
   readonly #lines;
 
   constructor(args: readonly string[]) {
-    const script = fileURLToPath(new URL('rivals/python/neighbours.py', import.meta.url));
+    const script = fileURLToPath(new URL('../rivals/python/neighbours.py', import.meta.url));
     const env = { ...process.env, OMP_NUM_THREADS: '1', OPENBLAS_NUM_THREADS: '1' };
     this.#process = spawn(given.python, [script, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();

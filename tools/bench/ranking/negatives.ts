@@ -1,12 +1,12 @@
 /**
  * `emb.sampling.negatives`: millions of negatives a second of processor time, on one thread; medians of nine calls, which
  * take turns. 30,000 items, 200,000 positives; `seen`: 20,000 users with 30 items each. Prints JSON lines.
- *   node --import tsx tools/bench/negatives.ts
+ *   node --import tsx tools/bench/ranking/negatives.ts
  */
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../src/node.js';
-import { Random } from '../../test/helpers/random.js';
-import { median, printLine } from './stopwatch.js';
+import * as emb from '../../../src/node.js';
+import { Random } from '../../../test/helpers/random.js';
+import { median, printLine } from '../stopwatch.js';
 
 const [ITEMS, USERS, POSITIVES, ROUNDS] = [30_000, 20_000, 200_000, 9];
 
