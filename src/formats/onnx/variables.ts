@@ -24,50 +24,58 @@ async function* cut({ codec, dim, words }: Rows, { bytes, from }: Part): AsyncGe
   }
 }
 
-/** What a packed table is made of in a file: rows of halves, or codes with a scale and an offset for each row. */
-function packedParts(name: string, rows: number, packed: Rows): Omit<Initializer, 'size'>[] {
-  const { dim, codec } = packed;
-  const made = (suffix: string, dtype: OnnxTypeName, columns: number, part: Part): Omit<Initializer, 'size'> => {
-    return { name: `${name}${suffix}`, dtype, dims: [rows, columns], pieces: () => cut(packed, part) };
-  };
-  if (codec.name === 'float16') return [made('', 'float16', dim, { bytes: 2 * dim, from: 0 })];
-  if (codec.name !== 'int8') throw new Error(`rows of ${codec.name} have no form in ONNX`);
-  const end = 4 * (codec.words(dim) - 2);
-  return [
-    made('/codes', 'uint8', dim, { bytes: dim, from: 0 }),
-    made('/scales', 'float32', 1, { bytes: 4, from: end }),
-    made('/offsets', 'float32', 1, { bytes: 4, from: end + 4 }),
-  ];
+/** A value of a file as it is planned. */
+type Planned = Omit<Initializer, 'size'>;
+
+function part(
+  { name, shape, packed }: SavedVariable,
+  suffix: string,
+  dtype: OnnxTypeName,
+  columns: number,
+  place: Part,
+): Planned {
+  return { name: `${name}${suffix}`, dtype, dims: [shape[0]!, columns], pieces: () => cut(packed!, place) };
 }
+
+/** What packed rows are made of in a file; those of other codecs are there as the float32 numbers that they stand for. */
+const PACKED: Readonly<Record<string, (variable: SavedVariable, rows: Rows) => Planned[]>> = {
+  float16: (variable, { dim }) => [part(variable, '', 'float16', dim, { bytes: 2 * dim, from: 0 })],
+  int8: (variable, { dim, codec }) => {
+    const end = 4 * (codec.words(dim) - 2);
+    return [
+      part(variable, '/codes', 'uint8', dim, { bytes: dim, from: 0 }),
+      part(variable, '/scales', 'float32', 1, { bytes: 4, from: end }),
+      part(variable, '/offsets', 'float32', 1, { bytes: 4, from: end + 4 }),
+    ];
+  },
+};
 
 /** Codes as the numbers that they stand for, rounded as lookups here round them. */
 function widened(g: OnnxGraph, parts: readonly Value[]): Value {
-  if (parts.length === 1) return g.cast(parts[0]!, 'float32');
+  const [only] = parts as [Value];
+  if (parts.length === 1) return (only.dtype as string) === 'float16' ? g.cast(only, 'float32') : only;
   const [codes, scales, offsets] = parts.map((part) => g.cast(part, 'float32')) as [Value, Value, Value];
   return g.op('Add', [g.op('Mul', [codes, scales], codes), offsets], codes);
 }
 
 /** The initializers of a weight: the value itself, or what it is widened from. */
-export function partsOf({ name, dtype, shape, packed, pieces }: SavedVariable): Omit<Initializer, 'size'>[] {
-  if (packed === null) return [{ name, dtype, dims: shape, pieces }];
-  return packedParts(name, shape[0]!, packed);
+export function partsOf(variable: SavedVariable): Planned[] {
+  const { name, dtype, shape, packed, pieces } = variable;
+  const form = packed === null ? undefined : PACKED[packed.codec.name];
+  return form === undefined ? [{ name, dtype, dims: shape, pieces }] : form(variable, packed!);
 }
 
 export function onnxVariables(): SharedParts['variables'] {
   const partsIn = (g: OnnxGraph, variable: GraphVariable): Value[] =>
-    partsOf(variable as SavedVariable).map((part) => g.initializer(part));
-  const isPlain = (variable: GraphVariable): boolean => (variable as SavedVariable).packed === null;
+    partsOf(variable as SavedVariable).map((each) => g.initializer(each));
   return {
-    value(g, variable) {
-      const parts = partsIn(g, variable);
-      return isPlain(variable) ? parts[0]! : widened(g, parts);
-    },
+    value: (g, variable) => widened(g, partsIn(g, variable)),
     rows(g, variable, ids) {
-      const gathered = partsIn(g, variable).map((part) => {
-        const shape = [...ids.shape, ...part.shape.slice(1)];
-        return g.op('Gather', [part, ids], { dtype: part.dtype, shape }, { axis: { i: 0 } });
+      const gathered = partsIn(g, variable).map((each) => {
+        const shape = [...ids.shape, ...each.shape.slice(1)];
+        return g.op('Gather', [each, ids], { dtype: each.dtype, shape }, { axis: { i: 0 } });
       });
-      return isPlain(variable) ? gathered[0]! : widened(g, gathered);
+      return widened(g, gathered);
     },
   };
 }
@@ -75,7 +83,7 @@ export function onnxVariables(): SharedParts['variables'] {
 /** All weights, also those that no node reads: a loaded model has them too. */
 export function addWeights(g: OnnxGraph, variables: ModelVariables): Set<string> {
   const parts = variables.list.flatMap(partsOf);
-  for (const part of parts) g.initializer(part);
+  for (const each of parts) g.initializer(each);
   return new Set(parts.map(({ name }) => name));
 }
 

@@ -8,6 +8,7 @@ import { littleEndianBytes } from '../../io/byte_order.js';
 import { floatPiecesOf, piecesOf } from '../../io/models/tensor_pieces.js';
 import type { OpenTable } from '../../tables/keys/open_table.js';
 import type { GraphVariable } from './graph/function_builder.js';
+import { RefusedOp } from './graph/refused_op.js';
 import type { KeptKeys } from './graph/tensorflow_form.js';
 
 /** A variable whose values go into the bundle. */
@@ -75,7 +76,7 @@ export class ModelVariables {
   of(weight: tf.LayerVariable): SavedVariable {
     const found = this.#byWeight.get(weight.id);
     if (found !== undefined) return found;
-    throw new ValueError('model', 'layers whose weights are those of the model', described(weight.originalName));
+    throw new RefusedOp(`whose weight ${weight.originalName} is none of the model, as that of a disk table`);
   }
 
   /** The keys of an open table that have a row, which become variables of their own. */

@@ -1,5 +1,6 @@
 /** What the docs say is refused is refused, by the name of its layer. */
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
@@ -14,7 +15,14 @@ function keyed(args: Partial<emb.OpenTableArgs>): tf.LayersModel {
   return tf.model({ inputs: input, outputs: layer.apply(input) as tf.SymbolicTensor });
 }
 
-const MADE: Readonly<Record<string, () => { model: tf.LayersModel; options?: emb.OnnxOptions; error: RegExp }>> = {
+interface Made {
+  readonly model: tf.LayersModel;
+  readonly options?: emb.OnnxOptions;
+  readonly error: RegExp;
+  readonly close?: () => void;
+}
+
+const MADE: Readonly<Record<string, () => Made | Promise<Made>>> = {
   '`Hashing`': () => {
     const input = tf.input({ shape: [2], dtype: 'int32' });
     const hashed = new HashingLayer({ numBins: 5, name: 'refused' }).apply(input) as tf.SymbolicTensor;
@@ -30,6 +38,16 @@ const MADE: Readonly<Record<string, () => { model: tf.LayersModel; options?: emb
     options: { keys: 'rows' },
     error: /sums of 2 rows/,
   }),
+  'disk tables': async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'onnx-disk-'));
+    const table = await emb.diskTable.create({ file: join(folder, 'rows.safetensors'), rows: 9, outputDim: 2 });
+    const close = (): void => {
+      table.close();
+      rmSync(folder, { recursive: true, force: true });
+    };
+    const layer = emb.layers.embedding({ table, combiner: 'mean', inputShape: [2], name: 'refused' } as never);
+    return { model: tf.sequential({ layers: [layer] }), error: /none of the model, as that of a disk table/, close };
+  },
   'images without a size': () => {
     const input = tf.input({ shape: [null, null, 1] });
     const layer = tf.layers.resizing({ height: 2, width: 2, interpolation: 'nearest', name: 'refused' });
@@ -53,11 +71,12 @@ describe('what ONNX does not take', () => {
 
   for (const [title, make] of Object.entries(MADE)) {
     it(`is refused by the name of the layer: ${title}`, async () => {
-      const { model, options = {}, error } = make();
+      const { model, options = {}, error, close } = await make();
       const run = (): Promise<void> => emb.onnx.export(model, join(folder(), 'refused.onnx'), options);
       await expectRejection(run, 'ValueError', 'model', 'layer refused');
       await expectAsync(run()).toBeRejectedWithError(error);
       model.dispose();
+      close?.();
     });
   }
 });
