@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { Model } from '../../../src/base/protobuf/onnx_messages.js';
+import { describeForBackends } from '../../helpers/backends.js';
 import { expectRejection } from '../../helpers/errors.js';
 import { WITH_SOURCES } from '../../helpers/programs.js';
 import { ROOT } from '../../helpers/project.js';
@@ -186,3 +187,23 @@ describe('files of ONNX', () => {
     tf.dispose(inputs);
   });
 });
+
+describeForBackends(
+  'files of ONNX from any backend',
+  () => {
+    const folder = temporaryFolder('backends', false);
+
+    it('predict what is predicted there, with weights that are where the backend has them', async () => {
+      const { model, inputs } = towerModel();
+      const file = join(folder(), 'here.onnx');
+      await emb.onnx.export(model, file);
+      expect(await emb.onnx.check(file, model, inputs)).toBeLessThan(1e-5);
+      const loaded = await emb.onnx.load(file);
+      expect(await emb.onnx.check(file, loaded, inputs)).toBeLessThan(1e-5);
+      loaded.dispose();
+      model.dispose();
+      tf.dispose(inputs);
+    });
+  },
+  ['tensorflow', 'wasm'],
+);

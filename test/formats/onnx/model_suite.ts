@@ -15,11 +15,11 @@ type Made = OwnModel & Pick<StockModel, 'right'>;
 /** |a - b| / (1 + |b|). */
 export const TOLERANCE = 1e-5;
 
-/** A file in a folder that is removed at the end. */
-export function temporaryFolder(name: string): () => string {
+/** A folder that is removed at the end; specs run on `cpu`, unless they choose. */
+export function temporaryFolder(name: string, usesCpu = true): () => string {
   let folder = '';
   beforeAll(async () => {
-    await useCpu();
+    if (usesCpu) await useCpu();
     folder = mkdtempSync(join(tmpdir(), `onnx-${name}-`));
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
