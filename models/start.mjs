@@ -15,6 +15,7 @@ import * as demo from './demo/options.mjs';
 import * as dlrm from './dlrm/options.mjs';
 import * as matrixFactorization from './matrix_factorization/options.mjs';
 import * as online from './online/options.mjs';
+import * as perLayer from './per_layer/options.mjs';
 import * as personal from './personal/options.mjs';
 import * as sasrec from './sasrec/options.mjs';
 import * as synthetic from './synthetic/options.mjs';
@@ -34,6 +35,7 @@ const MODELS = new Map(
     tpu_embedding: tpuEmbedding,
     demo,
     personal,
+    per_layer: perLayer,
     online,
   }),
 );

@@ -12,6 +12,7 @@ const SECTIONS = {
     'docs/install.md',
     'docs/layers.md',
     'docs/open_tables.md',
+    'docs/disk_tables.md',
     'docs/optimizers.md',
     'docs/saving.md',
     'docs/keras.md',
@@ -47,6 +48,7 @@ const SECTIONS = {
     'models/tpu_embedding/README.md',
     'models/demo/README.md',
     'models/personal/README.md',
+    'models/per_layer/README.md',
   ],
   'More about it': [
     'docs/graph_ops.md',

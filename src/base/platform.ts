@@ -177,6 +177,15 @@ export interface RowReads {
   finishReads(file: RowFile, job: number, into: Uint8Array | null): [bytes: number, firstMissing: number, why: string];
   /** Waits for what is being read. */
   closeRowFile(file: RowFile): void;
+  /** The slots of rows in a cache, as `RowCache` finds them; `told`: how many have none, and how many slots are used anew. */
+  findSlots(
+    places: Int32Array,
+    marks: Int32Array, // written, as the last two
+    used: number,
+    rows: Int32Array,
+    slots: Int32Array,
+    told: Int32Array,
+  ): void;
 }
 
 /** Under this name a handler of files tells how a model is opened whose weights are read as they are asked for. */

@@ -112,7 +112,7 @@ describe('npm start in a bare clone', () => {
       const { status, stderr } = start(name);
       expect([status, stderr]).toEqual([
         2,
-        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, sasrec, synthetic, tpu_embedding, demo, personal, online, not "${name}"\n`,
+        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, sasrec, synthetic, tpu_embedding, demo, personal, per_layer, online, not "${name}"\n`,
       ]);
     }
     expectUntouched();

@@ -33,6 +33,7 @@ const ROLES: Readonly<Record<string, Roles>> = {
   lowestRows: { written: [6, 7], read: [0], isResult: true },
   fillKeyedRows: { written: [6], read: [1, 2, 3, 4], isResult: true },
   startReads: { written: [], read: [1] },
+  findSlots: { written: [1, 4, 5], read: [0, 3], isResult: true },
   finishReads: { written: [2], read: [], isResult: true },
   readSharedTensor: { written: [5], read: [] },
   writeSharedTensor: { written: [], read: [5] },

@@ -53,6 +53,9 @@ napi_value start_reads(napi_env env, napi_callback_info info);
 napi_value finish_reads(napi_env env, napi_callback_info info);
 napi_value close_row_file(napi_env env, napi_callback_info info);
 
+/* disk/row_slots.c */
+napi_value find_slots(napi_env env, napi_callback_info info);
+
 /* shared_tensors.c */
 napi_value shared_tensor_registry(napi_env env, napi_callback_info info);
 napi_value new_shared_tensor_key(napi_env env, napi_callback_info info);

@@ -242,6 +242,7 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"startReads", start_reads},
                    {"finishReads", finish_reads},
                    {"closeRowFile", close_row_file},
+                   {"findSlots", find_slots},
                    {"extendCrc32c", crc32c_of},
                    {"sharedTensorRegistry", shared_tensor_registry},
                    {"newSharedTensorKey", new_shared_tensor_key},

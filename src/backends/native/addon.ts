@@ -272,6 +272,7 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'startReads',
   'finishReads',
   'closeRowFile',
+  'findSlots',
   'sharedTensorRegistry',
   'newSharedTensorKey',
   'readSharedTensor',

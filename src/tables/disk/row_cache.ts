@@ -4,14 +4,13 @@
  * they left the short queue begin in the long one. So rows that are met once take no room from those that come often.
  * Rows that are in use never leave.
  */
+import { platform, type RowReads } from '../../base/platform.js';
 
 /** Counts of a slot stay there: so often a row is passed over in the long queue. */
 const MOST_COUNTS = 3;
 /** The bits of a mark that are the count; uses are the others. */
 const COUNT = 3;
 const MOST_USES = 2 ** 29;
-/** Rows that are looked for at a time. */
-const BLOCK = 256;
 /** The share of the short queue. */
 const SHORT = 0.1;
 
@@ -38,6 +37,33 @@ class Queue {
   }
 }
 
+/** Finds the slots of rows; the C core has the same. */
+export type SlotSearch = Pick<RowReads, 'findSlots'>;
+
+/** The reference. */
+export const REFERENCE_SEARCH: SlotSearch = {
+  findSlots(places, marks, used, rows, slots, told) {
+    const mask = places.length / 2 - 1;
+    const shift = Math.clz32(mask);
+    told.fill(0);
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i]!;
+      if (row < 0) continue;
+      let at = Math.imul(row, 0x9e3779b1) >>> shift;
+      while (places[2 * at + 1] !== row && places[2 * at] !== 0) at = (at + 1) & mask;
+      const slot = places[2 * at]! - 1;
+      slots[i] = slot;
+      if (slot < 0) {
+        told[0]! += 1;
+        continue;
+      }
+      const count = marks[slot]! & COUNT;
+      if (marks[slot]! < used) told[1]! += 1;
+      marks[slot] = used + Math.min(count + 1, MOST_COUNTS);
+    }
+  },
+};
+
 export class RowCache {
   /** The row of each slot, -1: none. */
   readonly rowAt: Int32Array;
@@ -49,8 +75,7 @@ export class RowCache {
   readonly #mask: number;
   readonly #shift: number;
   #inUse = 0;
-  /** Of no meaning: what is read ahead must be used. */
-  touched = 0;
+  readonly #told = new Int32Array(2);
   /** Slots from here on were never taken. */
   #fresh = 0;
   readonly #short: Queue;
@@ -59,7 +84,10 @@ export class RowCache {
   /** Row + 1 of rows that left the short queue, by their hash: a later one takes the place of another. */
   readonly #left: Int32Array;
 
-  constructor(readonly capacity: number) {
+  constructor(
+    readonly capacity: number,
+    private readonly search: SlotSearch = platform().rowReads ?? REFERENCE_SEARCH,
+  ) {
     this.rowAt = new Int32Array(capacity).fill(-1);
     this.#marks = new Int32Array(capacity);
     const bits = Math.max(2, Math.ceil(Math.log2(capacity)) + 1);
@@ -104,52 +132,10 @@ export class RowCache {
    * `slots` holds. Returns how many have none.
    */
   findAll(rows: Int32Array, slots: Int32Array): number {
-    let missing = 0;
-    for (let first = 0; first < rows.length; first += BLOCK) {
-      const end = Math.min(rows.length, first + BLOCK);
-      this.#fetch(rows, first, end);
-      missing += this.#findSome(rows, slots, first, end);
-      this.#mark(rows, slots, first, end);
-    }
-    return missing;
-  }
-
-  /** Reads the places of some rows, none of which waits for another: those of the block are near when they are asked for. */
-  #fetch(rows: Int32Array, first: number, end: number): void {
-    const [places, shift] = [this.#places, this.#shift];
-    let any = 0;
-    for (let i = first; i < end; i++) any |= places[2 * (Math.imul(rows[i]!, 0x9e3779b1) >>> shift)]!;
-    this.touched = any;
-  }
-
-  #findSome(rows: Int32Array, slots: Int32Array, first: number, end: number): number {
-    const [places, mask, shift] = [this.#places, this.#mask, this.#shift];
-    let missing = 0;
-    for (let i = first; i < end; i++) {
-      const row = rows[i]!;
-      if (row < 0) continue;
-      let at = Math.imul(row, 0x9e3779b1) >>> shift;
-      while (places[2 * at + 1] !== row && places[2 * at] !== 0) at = (at + 1) & mask;
-      const slot = places[2 * at]! - 1;
-      slots[i] = slot;
-      if (slot < 0) missing += 1;
-    }
-    return missing;
-  }
-
-  /** Counts rows that have slots, which are in use. */
-  #mark(rows: Int32Array, slots: Int32Array, first: number, end: number): void {
-    const [marks, used] = [this.#marks, 4 * this.#use];
-    let more = 0;
-    for (let i = first; i < end; i++) {
-      const slot = slots[i]!;
-      if (rows[i]! < 0 || slot < 0) continue;
-      const before = marks[slot]!;
-      const count = before & COUNT;
-      more += before < used ? 1 : 0;
-      marks[slot] = used + count + (count < MOST_COUNTS ? 1 : 0);
-    }
-    this.#inUse += more;
+    const told = this.#told;
+    this.search.findSlots(this.#places, this.#marks, 4 * this.#use, rows, slots, told);
+    this.#inUse += told[1]!;
+    return told[0]!;
   }
 
   #isUsed(slot: number): boolean {

@@ -1,5 +1,7 @@
 /** Slots of rows against a plain map, and how often rows are found. */
-import { RowCache } from '../../../src/tables/disk/row_cache.js';
+import 'tfjs-embeddings/node';
+import { platform } from '../../../src/base/platform.js';
+import { REFERENCE_SEARCH, RowCache } from '../../../src/tables/disk/row_cache.js';
 import { Random } from '../../helpers/random.js';
 
 /** Gives rows slots, as a table does; returns how many occurrences had none. */
@@ -81,5 +83,24 @@ describe('RowCache', () => {
       for (const each of drawn) if (each < rows / 20) best += 1;
     }
     expect(found / best).toBeGreaterThan(0.95);
+  });
+
+  it('is searched by the C core as by the reference, whatever it holds', () => {
+    const random = new Random(17);
+    const searches = [REFERENCE_SEARCH, platform().rowReads!];
+    for (const capacity of [1, 5, 33, 200]) {
+      const caches = searches.map((search) => new RowCache(capacity, search));
+      for (let round = 0; round < 60; round++) {
+        const isReleased = random.chance(0.6);
+        const most = isReleased ? capacity : capacity - caches[0]!.inUse;
+        const rows = Int32Array.from({ length: random.whole(0, most + 1) }, () => random.whole(-1, 3 * capacity));
+        const [a, b] = caches.map((cache) => {
+          if (isReleased) cache.release();
+          const asked = ask(cache, rows);
+          return [asked.missing, asked.slots, cache.inUse, cache.rowAt.slice()];
+        });
+        expect(b).toEqual(a!);
+      }
+    }
   });
 });

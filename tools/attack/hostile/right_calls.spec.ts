@@ -26,7 +26,7 @@ describe('the right calls of the attack on the addon', () => {
   });
 
   const kernels =
-    /^(embeddingBag|sparseApply|matMul|partitionCsr|extendCrc32c|exchangeFolders|findKeys|touchKeys|lowestRows|fillKeyedRows|.*Row(File|s)|.*Reads)/;
+    /^(embeddingBag|sparseApply|matMul|partitionCsr|extendCrc32c|exchangeFolders|findKeys|touchKeys|lowestRows|fillKeyedRows|findSlots|.*Row(File|s)|.*Reads)/;
   for (const name of Object.keys(right).filter((each) => kernels.test(each) && !WITHOUT_TENSORFLOW.includes(each))) {
     it(`of ${name} are taken, most of them`, () => {
       let taken = 0;

@@ -382,6 +382,13 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     finishReads: jobCall,
     // The one that others are given stays open.
     closeRowFile: () => [loadAddon().openRowFile(rowFile().descriptor, join(folder, 'rows'), 1, 0, 1)],
+    findSlots: () => {
+      const [size, count, capacity] = [2 ** random.whole(1, 7), random.whole(0, 90), random.whole(1, 40)];
+      const words = (length: number, most: number): Int32Array =>
+        arrays.ints(Array.from({ length }, () => random.whole(-1, most)));
+      const used = 4 * random.whole(1, 9);
+      return [words(2 * size, capacity + 3), words(capacity, 40), used, words(count, 60), words(count, 1), words(2, 1)];
+    },
     buildGraph: graph,
     unsizedPlace: () => [graph()[0], random.pick(['', 'x:0\n', 'x:9\n', '\n'])],
     releaseGraph: small,
