@@ -45,8 +45,8 @@ export class LanguageModel {
     this.#scores = draw(HIDDEN, CANDIDATES, 1000);
   }
 
-  /** The token that follows one, whose row of the table is [1, layers * dim]. */
-  next(token: number, row: tf.Tensor2D): number {
+  /** The token that follows one at a place, whose row of the table is [1, layers * dim]. */
+  next(token: number, row: tf.Tensor2D, place: number): number {
     const { vocabulary, layers, dim } = this.shape;
     const best = tf.tidy(() => {
       let state = this.#ofTokens.slice([token % CANDIDATES, 0], [1, HIDDEN]);
@@ -58,7 +58,7 @@ export class LanguageModel {
       return state.matMul<tf.Tensor2D>(this.#scores).argMax(1).dataSync()[0]!;
     });
     // Few tokens are frequent: what is scored stands for tokens of all ranks.
-    const share = ((best * 2_654_435_761 + token * 40_503) % 2 ** 32) / 2 ** 32;
+    const share = ((best * 40_503 + place * 2_654_435_761) % 2 ** 32) / 2 ** 32;
     return Math.floor(vocabulary ** share) % vocabulary;
   }
 
@@ -82,7 +82,7 @@ export function write(model: LanguageModel, table: emb.DiskTable, count: number)
     const from = performance.now();
     const row = emb.embeddingLookup(table, [token]) as tf.Tensor2D;
     tableMs!.push(performance.now() - from);
-    token = model.next(token, row);
+    token = model.next(token, row, step);
     row.dispose();
     ms!.push(performance.now() - from);
     tokens!.push(token);

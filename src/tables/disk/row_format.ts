@@ -32,6 +32,13 @@ function nearestBfloat(bits: number): number {
   return ((bits >>> 0) + 0x7fff + ((bits >>> 16) & 1)) / 65536;
 }
 
+/** Numbers as 16 bits each: `Uint16Array.from` takes a hundred times as long. */
+function inHalves(numbers: Float32Array | Int32Array, halfOf: (number: number) => number): Uint16Array {
+  const found = new Uint16Array(numbers.length);
+  for (let i = 0; i < numbers.length; i++) found[i] = halfOf(numbers[i]!);
+  return found;
+}
+
 export const ROW_FORMATS: readonly RowFormat[] = [
   {
     dtype: 'float32',
@@ -50,7 +57,7 @@ export const ROW_FORMATS: readonly RowFormat[] = [
       const numbers = (halfNumbers ??= Float32Array.from({ length: 65536 }, (_, bits) => fromHalf(bits)));
       halves(bytes).forEach((bits, i) => (into[i] = numbers[bits]!));
     },
-    narrow: (values) => bytesOf(Uint16Array.from(values, nearestHalf)),
+    narrow: (values) => bytesOf(inHalves(values, nearestHalf)),
   },
   {
     dtype: 'bfloat16',
@@ -63,7 +70,7 @@ export const ROW_FORMATS: readonly RowFormat[] = [
     },
     narrow(values) {
       const words = new Int32Array(values.buffer, values.byteOffset, values.length);
-      return bytesOf(Uint16Array.from(words, nearestBfloat));
+      return bytesOf(inHalves(words, nearestBfloat));
     },
   },
   {
