@@ -96,6 +96,15 @@ export * as tpu from './tpu/index.js';
 export * as weights from './formats/weights.js';
 export { attach } from './preprocessing/pipeline/attached_pipeline.js';
 export { quantize, type QuantizeOptions } from './layers/quantize.js';
+export {
+  inspect,
+  type Inspected,
+  type InspectedLayer,
+  type InspectedTensor,
+  type InspectOptions,
+  type NearRow,
+  type TensorStatistics,
+} from './formats/inspect/index.js';
 export { exportKeras, type ExportKerasOptions } from './formats/keras/export_keras.js';
 export {
   loadKerasModel,
