@@ -115,9 +115,7 @@ export async function loadOnnx(input: ByteInput): Promise<tf.LayersModel> {
       throw new StoredValues(file, {}).refuse('which tells of no layers', note);
     }
     const early = new StoredValues(file, {});
-    const assets: LayersModelAssets = readAssets(text, (found, note) =>
-      early.refuse(`${METADATA_KEY}, ${found}`, note),
-    );
+    const assets: LayersModelAssets = readAssets(text, (found) => early.refuse(`${METADATA_KEY}, ${found}`));
     const values = new StoredValues(file, assets.checksums ?? {});
     return await loadStoredModel({
       ...modelOf(assets),
