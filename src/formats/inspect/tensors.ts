@@ -1,5 +1,5 @@
 /** What the tensors of a file hold: their statistics and the rows that are near each other, a few rows at a time. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import { rowBlocks } from '../../base/row_blocks.js';
 import type { StoredArray } from '../../io/weights/array_file.js';
