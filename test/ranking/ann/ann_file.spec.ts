@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../../src/node.js';
+import { casesOf } from '../../forms/forms.js';
 import { expectRejection } from '../../helpers/errors.js';
 import { Random } from '../../helpers/random.js';
 
@@ -69,7 +70,7 @@ describe('a file of an index', () => {
     const index = emb.ann.build(rows(60), { lists: 4 });
     await index.save(file);
     const bytes = readFileSync(file);
-    for (let round = 0; round < 120; round++) {
+    for (let round = 0; round < casesOf('ANN_MUTATIONS'); round++) {
       const damaged = Uint8Array.from(bytes);
       const at = random.chance(0.5) ? random.whole(0, 400) : random.whole(0, bytes.length);
       damaged[at]! ^= 1 << random.whole(0, 8);
