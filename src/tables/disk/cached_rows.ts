@@ -21,8 +21,8 @@ const NO_ROW = INT32_MAX;
 export interface RowsBeside {
   /** Rows of the variable that a step is about to change. */
   willChange(places: Int32Array): void;
-  /** Brings changed rows in these places back to the file, and tells which rows those are. */
-  putBack(places: Int32Array, rowAt: Int32Array): Int32Array;
+  /** Brings changed rows in these places back to the file. */
+  putBack(places: Int32Array): void;
   /** Fetches what lies beside rows that are about to lie in these places. */
   fetch(rows: Int32Array, places: Int32Array): void;
   slotsMade: TableRows['slotsMade'];
@@ -112,7 +112,7 @@ export class CachedRows implements TableRows {
     const { table } = lookups[own[0]!]!;
     const ids = own.map((i) => this.#idsOf(lookups[i]!));
     const trains = this.#trains(table);
-    // What lies on the tape is read when others may have taken the places of these rows.
+    // The tape holds what it is given: of the variable all rows would be copied before others are written there.
     const stays = !trains && isTapeOn();
     const rows = this.#find(ids, stays ? 'apart' : trains ? 'to train' : 'to read');
     const found = [...lookups];
@@ -204,7 +204,7 @@ export class CachedRows implements TableRows {
     const { cache, beside } = this;
     const places = cache.victims(rows.length);
     try {
-      if (beside !== null) this.#pending.written(beside.putBack(places, cache.rowAt));
+      beside?.putBack(places);
     } catch (error) {
       cache.giveBack(places);
       throw error;

@@ -1,4 +1,7 @@
-/** Rows of batches to come, which are read while others are at work. */
+/**
+ * Rows of batches to come, which are read while others are at work: rows that are not in the cache, so that nobody changes
+ * them before they are taken from here.
+ */
 import type { Reading, Region, RowReader } from './row_reader.js';
 
 /** Batches that wait: of several layers, and of two steps. */
@@ -6,7 +9,7 @@ const MOST = 8;
 
 interface Pending {
   readonly reading: Reading;
-  /** Rows that nobody took yet; 0 of each that was taken, or written since. */
+  /** Rows that nobody took yet; 0 of each that was taken. */
   readonly wanted: Uint8Array;
   left: number;
   bytes: Uint8Array | null;
@@ -75,19 +78,6 @@ export class PendingRows {
       // It is finished, whatever came of it.
       this.#batches.splice(this.#batches.indexOf(pending), 1);
       throw error;
-    }
-  }
-
-  /** Rows that were written since: what was read of them is old. */
-  written(rows: Int32Array): void {
-    for (const pending of [...this.#batches]) {
-      for (const row of rows) {
-        const place = placeOf(pending.reading.rows, row);
-        if (place < 0 || pending.wanted[place] === 0) continue;
-        pending.wanted[place] = 0;
-        pending.left -= 1;
-      }
-      if (pending.left === 0) this.#forget(pending);
     }
   }
 

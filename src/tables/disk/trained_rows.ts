@@ -62,11 +62,10 @@ export class TrainedRows implements RowsBeside {
     for (const place of places) if (place < this.#dirty.length) this.#dirty[place] = 1;
   }
 
-  putBack(places: Int32Array): Int32Array {
+  putBack(places: Int32Array): void {
     const changed = places.filter((place) => this.#dirty[place] === 1 && this.rowAt[place]! >= 0);
     const order = changed.sort((a, b) => this.rowAt[a]! - this.rowAt[b]!);
     for (let first = 0; first < order.length; first += AT_ONCE) this.#write(order.slice(first, first + AT_ONCE));
-    return order.map((place) => this.rowAt[place]!);
   }
 
   /** Writes the rows of places, in the order of the rows. */

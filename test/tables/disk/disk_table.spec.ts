@@ -176,7 +176,10 @@ describe('diskTable', () => {
           })(tf.ones([2, 2])),
         );
       };
+      const held = table.variable!.dataId;
       expect(gradient(table)).toEqual(gradient(memory));
+      // The cache was written where it lies.
+      expect(table.variable!.dataId).toBe(held);
       const rows: number[] = [];
       for await (const chunk of table.export({ chunkRows: 70 })) {
         expect(chunk.firstRow * 5).toBe(rows.length);
