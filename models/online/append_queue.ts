@@ -37,25 +37,19 @@ export class AppendQueue {
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting;
       this.#waiting = [];
-      try {
-        const last = await this.store.append(waiting.flatMap(({ events }) => events));
-        for (const { resolve } of waiting) resolve(last);
-        this.kept(last);
-      } catch (error) {
-        // One that cannot be kept spoils the others: each by itself then, and it alone fails.
-        if (waiting.length === 1) waiting[0]!.reject(error);
-        else for (const each of waiting) await this.#keepAlone(each);
-      }
+      await this.#append(waiting);
     }
   }
 
-  async #keepAlone({ events, resolve, reject }: Waiting): Promise<void> {
+  async #append(waiting: readonly Waiting[]): Promise<void> {
     try {
-      const last = await this.store.append(events);
-      resolve(last);
+      const last = await this.store.append(waiting.flatMap(({ events }) => events));
+      for (const { resolve } of waiting) resolve(last);
       this.kept(last);
     } catch (error) {
-      reject(error);
+      // One that cannot be kept spoils the others: each by itself then, and it alone fails.
+      if (waiting.length === 1) waiting[0]!.reject(error);
+      else for (const each of waiting) await this.#append([each]);
     }
   }
 }

@@ -72,7 +72,8 @@ async function serve(options: Options, folder: string): Promise<void> {
   await startBackend('cpu', null);
   const [follower, gauges] = [new Follower(folder), new Gauges()];
   const recommender = new Recommender(follower);
-  let [kept, learnedUpTo, updating] = [0, 0, Promise.resolve()];
+  // What waits is told from the start: those that were kept before this process began, too.
+  let [kept, learnedUpTo, updating] = [await store.lastId(), 0, Promise.resolve()];
   let fail = (_: Error): void => {};
   const failed = new Promise<never>((_, reject) => (fail = reject));
   failed.catch(() => {});

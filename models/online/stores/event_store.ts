@@ -14,8 +14,8 @@ export interface EventStore {
   append(events: readonly NewEvent[]): Promise<number>;
   /** The next events, in order of their ids. */
   eventsAfter(id: number, limit: number): Promise<Event[]>;
-  /** How many events there are beyond this id. */
-  countAfter(id: number): Promise<number>;
+  /** The highest id that there is; 0: there are no events. */
+  lastId(): Promise<number>;
   /** For each event the items that its user had before it, the newest first, at most `length`. */
   historiesOf(events: readonly Event[], length: number): Promise<string[][]>;
   /** The items that a user had, the newest first, at most `length`. */

@@ -47,8 +47,7 @@ export class PostgresStore implements EventStore {
        ON CONFLICT (key) DO NOTHING`,
       [events.map(({ user }) => user), events.map(({ item }) => item), events.map(({ key = null }) => key)],
     );
-    const { rows } = await this.#client.query<{ last: string }>('SELECT coalesce(max(id), 0) AS last FROM events');
-    return Number(rows[0]!.last);
+    return this.lastId();
   }
 
   async eventsAfter(id: number, limit: number): Promise<Event[]> {
@@ -59,9 +58,9 @@ export class PostgresStore implements EventStore {
     return rows.map((row) => ({ id: Number(row.id), user: row.user, item: row.item }));
   }
 
-  async countAfter(id: number): Promise<number> {
-    const { rows } = await this.#client.query<{ n: string }>('SELECT count(*) AS n FROM events WHERE id > $1', [id]);
-    return Number(rows[0]!.n);
+  async lastId(): Promise<number> {
+    const { rows } = await this.#client.query<{ last: string }>('SELECT coalesce(max(id), 0) AS last FROM events');
+    return Number(rows[0]!.last);
   }
 
   async historiesOf(events: readonly Event[], length: number): Promise<string[][]> {

@@ -43,17 +43,16 @@ export class SqliteStore implements EventStore {
       if (database.inTransaction) database.exec('ROLLBACK');
       throw error;
     }
-    const { last } = database.prepare('SELECT coalesce(max(id), 0) AS last FROM events').get() as { last: number };
-    return last;
+    return this.lastId();
   }
 
   async eventsAfter(id: number, limit: number): Promise<Event[]> {
     return (this.#after.all(id, limit) as Event[]).map(({ id: found, user, item }) => ({ id: found, user, item }));
   }
 
-  async countAfter(id: number): Promise<number> {
-    const found = this.#database.prepare('SELECT count(*) AS n FROM events WHERE id > ?').get(id) as { n: number };
-    return found.n;
+  async lastId(): Promise<number> {
+    const found = this.#database.prepare('SELECT coalesce(max(id), 0) AS last FROM events').get();
+    return (found as { last: number }).last;
   }
 
   async historiesOf(events: readonly Event[], length: number): Promise<string[][]> {

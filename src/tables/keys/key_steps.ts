@@ -305,35 +305,44 @@ export class KeySteps {
 
   /** Finds the rows of keys, which get one where they have none, whatever `admit` says; between steps. */
   upsert(keys: KeyWords, rows: Int32Array): Admissions {
-    const { index, step } = this;
+    const { index, step, evict } = this;
     const evicted: number[] = [];
-    const fresh = new NewKeys(rows.length);
-    const perShard = new Int32Array(index.shardCount);
-    this.#seen.fill(0);
     this.find(keys, rows);
-    const kept = new Set<number>();
-    rows.forEach((row, i) => {
+    const missing = missingOf(rows);
+    if (missing.length === 0) return this.#told(NONE, evicted, 0);
+    const fresh = new NewKeys(missing.length);
+    const perShard = new Int32Array(index.shardCount);
+    const isAged = (evict?.after ?? null) !== null;
+    for (let m = 0; m < missing.length; m++) {
+      const i = missing[m]!;
       const [low, high] = [keys[2 * i]!, keys[2 * i + 1]!];
-      if (row >= 0) {
-        if (!kept.has(row)) this.#seen[row % index.shardCount]! += 1;
-        kept.add(row);
-      } else if (fresh.find(low, high) < 0) {
-        fresh.add(low, high, 0);
-        const old = index.find(low, high);
-        perShard[index.shard]! += 1;
-        if (old >= 0) this.#free(old, evicted);
-      }
-    });
-    this.#checkRoom(perShard, () => undefined);
-    perShard.forEach((more, shard) => this.#makeRoom(shard, more, evicted, kept));
-    const admitted = Int32Array.from(fresh.lows, (low, i) => {
-      const row = index.take(low, fresh.highs[i]!);
+      if (fresh.find(low, high) >= 0) continue;
+      fresh.add(low, high, 0);
+      // Seen too long ago.
+      const old = isAged ? index.find(low, high) : -1;
+      perShard[isAged ? index.shard : index.shardOf(low, high)]! += 1;
+      if (old >= 0) this.#free(old, evicted);
+    }
+    const isFull = perShard.some(
+      (more, shard) => index.shards[shard * SHARD_WORDS + SIZE]! + more > index.quota(shard),
+    );
+    if (isFull) {
+      const kept = new Set(rows);
+      kept.delete(-1);
+      this.#seen.fill(0);
+      for (const row of kept) this.#seen[row % index.shardCount]! += 1;
+      this.#checkRoom(perShard, () => undefined);
+      perShard.forEach((more, shard) => this.#makeRoom(shard, more, evicted, kept));
+    }
+    const admitted = new Int32Array(fresh.lows.length);
+    for (let place = 0; place < admitted.length; place++) {
+      const row = (admitted[place] = index.take(fresh.lows[place]!, fresh.highs[place]!));
       index.entries[row * ENTRY_WORDS + LAST] = step;
-      return row;
-    });
-    rows.forEach((row, i) => {
-      if (row < 0) rows[i] = index.find(keys[2 * i]!, keys[2 * i + 1]!);
-    });
+    }
+    for (let m = 0; m < missing.length; m++) {
+      const i = missing[m]!;
+      rows[i] = admitted[fresh.find(keys[2 * i]!, keys[2 * i + 1]!)]!;
+    }
     return this.#told(admitted, evicted, 0);
   }
 

@@ -41,6 +41,24 @@ export interface OpenTableStats {
 
 const PROBED = 4096;
 
+/** The numbers of a list, each once and ascending, and the place where each stands last. */
+function lastOfEach(list: Int32Array): { sorted: Int32Array; last: Int32Array } {
+  const sorted = list.slice().sort();
+  let count = 0;
+  for (let i = 0; i < sorted.length; i++) if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[count++] = sorted[i]!;
+  const last = new Int32Array(count);
+  for (let i = 0; i < list.length; i++) {
+    let [low, high] = [0, count - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sorted[middle]! < list[i]!) low = middle + 1;
+      else high = middle;
+    }
+    last[low] = i;
+  }
+  return { sorted: sorted.subarray(0, count), last };
+}
+
 /**
  * A table whose rows are found by keys: see `openTable`.
  *
@@ -153,15 +171,12 @@ export class OpenTable extends KeyedTable {
     const found = new Int32Array(count);
     const { admitted, evicted } = steps.upsert(batch.words, found);
     const values = rows.dataSync<'float32'>();
-    // The last of a key counts.
-    const last = new Map<number, number>();
-    found.forEach((row, i) => last.set(row, i));
-    const sorted = Int32Array.from(last.keys()).sort();
+    const { sorted, last } = lastOfEach(found);
     const ordered = new Float32Array(sorted.length * this.outputDim);
-    sorted.forEach((row, i) => {
-      const from = last.get(row)! * this.outputDim;
+    for (let i = 0; i < sorted.length; i++) {
+      const from = last[i]! * this.outputDim;
       ordered.set(values.subarray(from, from + this.outputDim), i * this.outputDim);
-    });
+    }
     writeNumbersAt(this, sorted, ordered);
     for (const row of sorted) steps.index.changed?.add(row);
     this.table!.restartSlots(admitted.sort());

@@ -70,6 +70,9 @@ describe('models/online', () => {
           acknowledged.push(...(await sendUntilKilled(started, visitors, random, 2500)));
         }
         const last = await OnlineProcess.listening([...where, ...SERVED]);
+        // What was kept by processes before it is told from the start.
+        const { kept } = await last.get<{ kept: number }>('/status');
+        expect(kept).toBeGreaterThanOrEqual(Math.max(1, acknowledged.length));
         expect((await last.post([{ user: 'last', item: 'item-1', key: 'last' }])).status).toBe(201);
         expect(await last.stop('SIGTERM'))
           .withContext(last.said)

@@ -47,6 +47,7 @@ for (const kind of ['SQLite', 'PostgreSQL']) {
 
     it('keeps events in their order, once where they have a key, with what each user had before', async () => {
       const store = await open();
+      expect(await store.lastId()).toBe(0);
       const first = await store.append(visits);
       expect(await store.append([{ user: 'bob', item: 'salt', key: 'first' }])).toBe(first);
       const last = await store.append([{ user: 'ann', item: 'tea' }]);
@@ -59,7 +60,7 @@ for (const kind of ['SQLite', 'PostgreSQL']) {
       expect(events.at(-1)!.id).toBe(last);
       expect(events.every(({ id }, i) => i === 0 || id > events[i - 1]!.id)).toBeTrue();
       expect(await store.eventsAfter(events[1]!.id, 2)).toEqual(events.slice(2, 4));
-      expect(await store.countAfter(events[1]!.id)).toBe(4);
+      expect(await store.lastId()).toBe(last);
       expect(await store.historiesOf(events, 2)).toEqual([
         [],
         [],
