@@ -56,7 +56,14 @@ const MAKERS = {
   FeatureCross: (emb) => emb.layers.featureCross(),
   IntegerLookupLayer: (emb) => emb.layers.integerLookup({ maxTokens: 5 }),
   EmbeddingTable: (emb) => emb.embeddingTable({ inputDim: 10, outputDim: 4 }),
-  AnnIndex: (emb) => emb.ann.build([[1, 2], [3, 4]], { lists: 1 }),
+  AnnIndex: (emb) =>
+    emb.ann.build(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { lists: 1 },
+    ),
   OpenTable: (emb) => emb.openTable({ capacity: 10, outputDim: 4 }),
   // Opened by the native addon alone; the main entry has none.
   DiskTable: (emb) => Object.create((emb.DiskTable ?? one.DiskTable ?? two.DiskTable).prototype),

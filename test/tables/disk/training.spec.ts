@@ -93,6 +93,8 @@ describe('training of disk tables', () => {
         const random = new Random(5);
         await steps(model, random, 15);
         if (interrupted) {
+          const copying = model.save(`file://${folder}/model`, { copyTables: true } as tf.io.SaveConfig);
+          await rejects(copying, 'ValueError', 'copyTables', /refers to the files/);
           await model.save(`file://${folder}/model`, { includeOptimizer: true });
           expect(existsSync(`${file}.journal`)).toBeFalse();
           model.dispose();
