@@ -37,7 +37,8 @@ const featureCross: Emitter = (call) => {
 
 const bruteForceRetrieval: Emitter = (call) => {
   const { o } = call;
-  if ((call.layer as BruteForceRetrieval).indexForm !== null) throw call.refuse('with an index, of which graphs know none');
+  if ((call.layer as BruteForceRetrieval).indexForm !== null)
+    throw call.refuse('with an index, of which graphs know none');
   const products = o.batchMatMul(call.input, call.weight('candidates'), false, true);
   const [scores, rows] = o.topK(products, (call.layer as BruteForceRetrieval).k);
   const identifiers = call.optional('identifiers');
