@@ -1,7 +1,7 @@
 /** Kernels for models that some implementations have besides: see `offers`. */
 import * as tf from '@tensorflow/tfjs';
 import type { KernelSet } from './kernel_set.js';
-import type { RankingKernels } from './ranking.js';
+import type { ListKernels, RankingKernels } from './ranking.js';
 import type { PartitionCsr } from './sparse_core.js';
 
 type ProductSizes = Pick<MatrixProduct, 'batch' | 'batchA' | 'batchB' | 'm' | 'n' | 'k'>;
@@ -46,7 +46,7 @@ export interface MatrixProduct {
 }
 
 /** What an implementation may offer besides, for models: see `offers`. */
-export interface ModelKernels extends RankingKernels {
+export interface ModelKernels extends RankingKernels, ListKernels {
   /** Ids as SparseCores take them. The reference has one of its own, which comes with the TPU embedding API. */
   readonly partitionCsr: PartitionCsr;
   /** Products of matrices, for dense layers. */

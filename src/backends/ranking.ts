@@ -72,11 +72,14 @@ export interface FoldInJob {
   readonly out: Float32Array; // [batch, dim]
 }
 
+/** Kernels of an index, `emb.ann`, which few pages have. */
+export interface ListKernels {
+  scanLists(job: ListScanJob): void;
+  rankRows(job: RankJob): void;
+}
+
 export interface RankingKernels {
   topK(job: TopKJob): void;
-  scanLists(job: ListScanJob): void;
-  /** Null where what is in TypeScript is as fast, as rows lie outside of the kernels' memory. */
-  rankRows?(job: RankJob): void;
   foldIn(job: FoldInJob): void;
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../kernel_set.js';
 import type { ModelKernels } from '../model_kernels.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
-import type { FoldInJob, ListScanJob, TopKJob } from '../ranking.js';
+import type { FoldInJob, TopKJob } from '../ranking.js';
 import { WasmHeap } from './heap.js';
 import { applyMany, embeddingBags, type StepAt } from './joint_calls.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
@@ -30,7 +30,7 @@ const NO_STARTS = new Int32Array(0);
 const CSR_FEATURE_WORDS = 10;
 
 /** Arrays that are views of `heap` are used where they lie; others are copied in, and back, on each call. */
-export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
+export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul' | 'scanLists' | 'rankRows'> {
   readonly name = 'wasm';
   private memory: MadeHeap | null = null;
   private instance: WasmKernels | null = null;
@@ -190,10 +190,6 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
     rankingKernels(this.kernels()).topK(job);
   }
 
-  scanLists(job: ListScanJob): void {
-    rankingKernels(this.kernels()).scanLists(job);
-  }
-
   foldIn(job: FoldInJob): void {
     rankingKernels(this.kernels()).foldIn(job);
   }
@@ -288,7 +284,7 @@ export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
     return this.memory.heap;
   }
 
-  private kernels(): WasmKernels {
+  kernels(): WasmKernels {
     if (this.instance === null) {
       this.instance = new WasmKernels(this.ownHeap);
       this.instance.team?.setThreads(this.asked);

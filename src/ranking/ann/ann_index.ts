@@ -12,12 +12,11 @@ import type { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { readInt32, type FlatInput } from '../../ids/values.js';
 import { checkMatrix } from '../../lookup/arguments.js';
 import { idLists, listsOfQueries, MOST_PLACES, type TopK } from '../id_lists.js';
-import { referenceKernels } from '../reference.js';
 import { kernelsInUse, readRows, type RankedTable, type Rows } from '../ranked_table.js';
 import { writeIndex, type AnnCodes, type AnnForm, type AnnMetric } from './ann_file.js';
 import { nearest } from './clusters.js';
+import { listKernels } from './list_kernels.js';
 import { RowLists } from './row_lists.js';
-import type { FileTarget } from '../../io/weights/write_arrays.js';
 
 export interface AnnSearchOptions {
   /** How many lists a query looks at; at most all. Default: `index.probes`. */
@@ -212,7 +211,8 @@ export class AnnIndex {
    * @example
    * await index.save('items.ann.safetensors');
    */
-  async save(file: FileTarget): Promise<void> {
+  // Spelled out: with the type of `emb.weights` the declarations of two entries would share a chunk.
+  async save(file: string | WritableStream<Uint8Array>): Promise<void> {
     const { metric, codes } = this;
     await writeIndex(file, { metric, codes, keepRows: this.keepsRows, centroids: this.#centroids }, this.#rows);
   }
@@ -285,7 +285,7 @@ export class AnnIndex {
         [0, 1],
         [1, probes],
       ] as const) {
-        if (first < end) kernelsInUse().scanLists({ ...job, ...this.#looks(chosen, probes, first, end) });
+        if (first < end) listKernels().scanLists({ ...job, ...this.#looks(chosen, probes, first, end) });
       }
     }
     // Places in place of ids.
@@ -302,13 +302,11 @@ export function indexOfParts({ metric, codes, keepRows, centroids, ids, rows, li
   return new AnnIndex({ metric, codes, keepRows, centroids }, listed);
 }
 
-/** Calls the kernel, or what stands for it. */
+/** The best of candidates. */
 function ranked(job: Omit<RankJob, 'values' | 'indices'>): { values: Float32Array; indices: Int32Array } {
   const places = job.count * job.k;
   const written = { values: newFloats('k', 'the best rows', [job.count, job.k]), indices: new Int32Array(places) };
-  const kernels = kernelsInUse();
-  if (kernels.rankRows === undefined) referenceKernels.rankRows({ ...job, ...written });
-  else kernels.rankRows({ ...job, ...written });
+  listKernels().rankRows({ ...job, ...written });
   return written;
 }
 

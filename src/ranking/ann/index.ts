@@ -2,7 +2,6 @@
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { checkCount, readOptions } from '../../base/options.js';
 import type { FlatInput } from '../../ids/values.js';
-import type { ByteInput } from '../../io/byte_source.js';
 import type { RankedTable } from '../ranked_table.js';
 import { readIndex, type AnnCodes, type AnnMetric } from './ann_file.js';
 import { AnnIndex, indexOfParts, normalize, readIds, readIndexRows } from './ann_index.js';
@@ -94,7 +93,7 @@ export function build(table: RankedTable | readonly (readonly number[])[], optio
  * @example
  * const index = await emb.ann.load('items.ann.safetensors');
  */
-export async function load(source: ByteInput): Promise<AnnIndex> {
+export async function load(source: string | URL | Blob | ArrayBuffer | Uint8Array): Promise<AnnIndex> {
   const { form, rows } = await readIndex(source);
   return new AnnIndex(form, rows);
 }

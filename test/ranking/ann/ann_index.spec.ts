@@ -107,6 +107,11 @@ describeForBackends('an index', () => {
     );
     expect(scaled.indices).toEqual(exact.indices);
     expect(search(index, [new Array<number>(8).fill(0)], 2, { probes: 10 }).values).toEqual([[0, 0]]);
+    // Rows that come later are compared at length 1 too.
+    index.add([900], [q[0]!.map((x) => 7 * x)]);
+    const [[best]] = search(index, q.slice(0, 1), 1, { probes: 10 }).values as [[number]];
+    expect(best).toBeCloseTo(1, 6);
+    expect(search(index, q.slice(0, 1), 1, { probes: 10 }).indices).toEqual([[900]]);
   });
 
   it('gives the same values and ids on each backend', () => {

@@ -4,16 +4,11 @@ import { FLOAT16 } from '../../../src/codecs/float16.js';
 import { FLOAT32 } from '../../../src/codecs/float32.js';
 import { INT8 } from '../../../src/codecs/int8.js';
 import type { Codec } from '../../../src/codecs/codec.js';
-import { kernelsInUse } from '../../../src/ranking/ranked_table.js';
-import { referenceKernels } from '../../../src/ranking/reference.js';
+import { listKernels } from '../../../src/ranking/ann/list_kernels.js';
+import { plainKernels } from '../../../src/ranking/ann/reference.js';
 import * as emb from '../../../src/node.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
-
-function kernelsWithRank(): Pick<typeof referenceKernels, 'rankRows'> {
-  const kernels = kernelsInUse();
-  return { rankRows: kernels.rankRows === undefined ? referenceKernels.rankRows : (job) => kernels.rankRows!(job) };
-}
 
 /** Rows of whole numbers, whose products are exact in any order and often the same. */
 function tableOf(random: Random, codec: Codec, rows: number, dim: number): HostTable {
@@ -77,7 +72,7 @@ function scanJob(random: Random, codec: Codec): ListScanJob {
 }
 
 /** The best of two calls, each with some of the lists, as the second goes on with what the first left. */
-function scanned(kernels: Pick<typeof referenceKernels, 'scanLists'>, job: ListScanJob): [number[], number[]] {
+function scanned(kernels: Pick<typeof plainKernels, 'scanLists'>, job: ListScanJob): [number[], number[]] {
   const [values, indices] = [job.values.slice(), job.indices.slice()];
   const half = job.starts.length >> 1;
   for (const [first, end] of [
@@ -104,9 +99,9 @@ describeForBackends('kernels of lists', () => {
     for (let round = 0; round < 60; round++) {
       const job = scanJob(random, random.pick([FLOAT32, FLOAT16, INT8]));
       const { rows, dim, codec } = job.table;
-      expect(scanned(kernelsInUse(), job))
+      expect(scanned(listKernels(), job))
         .withContext(`${codec.name}: ${rows} x ${dim}, ${job.count} queries, k ${job.k}`)
-        .toEqual(scanned(referenceKernels, job));
+        .toEqual(scanned(plainKernels, job));
     }
   });
 
@@ -116,7 +111,7 @@ describeForBackends('kernels of lists', () => {
     try {
       const [one, ...others] = [1, 2, 5].map((threads) => {
         emb.setThreads(threads);
-        return jobs.map((job) => scanned(kernelsInUse(), job));
+        return jobs.map((job) => scanned(listKernels(), job));
       });
       for (const other of others) expect(other).toEqual(one!);
     } finally {
@@ -127,7 +122,7 @@ describeForBackends('kernels of lists', () => {
   it('rank rows as the reference does, to the bit', () => {
     const random = new Random(13);
     // Rows lie outside of the memory of WebAssembly, which therefore leaves this to TypeScript.
-    const kernels = kernelsWithRank();
+    const kernels = listKernels();
     for (let round = 0; round < 60; round++) {
       const codec = random.pick([FLOAT32, INT8]);
       const [rows, dim] = [random.whole(1, 200), random.pick([1, 3, 8, 9, 15, 16, 64, 67])];
@@ -147,7 +142,7 @@ describeForBackends('kernels of lists', () => {
         m,
         k,
       };
-      const [a, b] = [kernels, referenceKernels].map((each) => {
+      const [a, b] = [kernels, plainKernels].map((each) => {
         const written = { values: new Float32Array(count * k).fill(7), indices: new Int32Array(count * k).fill(7) };
         each.rankRows({ ...job, ...written });
         return written;
@@ -167,13 +162,13 @@ describeForBackends('kernels of lists', () => {
     };
     const query = { queries: Float32Array.of(1), count: 1, k: 5, exclude: null };
     const written = { values: new Float32Array(5).fill(-Infinity), indices: new Int32Array(5).fill(-1) };
-    kernelsInUse().scanLists({ table, ids: Int32Array.of(0, 1, 2, 3, 4), ...lists, ...query, ...written });
+    listKernels().scanLists({ table, ids: Int32Array.of(0, 1, 2, 3, 4), ...lists, ...query, ...written });
     expect([...written.indices]).toEqual([2, 4, 0, -1, -1]);
     const rank = { table, ids: null, queries: Float32Array.of(1), count: 1, m: 1, k: 1 };
     const one = { values: new Float32Array(1), indices: new Int32Array(1) };
-    const kernels = kernelsInUse();
+    const kernels = listKernels();
     const call = (): void =>
-      (kernels.rankRows ?? referenceKernels.rankRows)({ ...rank, candidates: Int32Array.of(5), ...one });
+      (kernels.rankRows ?? plainKernels.rankRows)({ ...rank, candidates: Int32Array.of(5), ...one });
     expect(call).toThrow();
   });
 });
