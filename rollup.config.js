@@ -108,13 +108,34 @@ const declarations = {
   },
 };
 
+/**
+ * A namespace that is exported whole names its members anew: the plugin that bundles declarations takes those of another
+ * chunk for values, types too.
+ */
+const typesOfChunks = {
+  name: 'types-of-chunks',
+  generateBundle(_, bundle) {
+    const chunks = Object.values(bundle).filter(({ code }) => code !== undefined);
+    const namesOf = (kinds) => {
+      const declared = new RegExp(`^(?:export )?(?:declare )?(?:abstract )?(?:${kinds}) (\\w+)`, 'gm');
+      return new Set(chunks.flatMap(({ code }) => [...code.matchAll(declared)].map(([, name]) => name)));
+    };
+    const [types, values] = [namesOf('type|interface'), namesOf('function|class|const|let|enum|namespace')];
+    for (const chunk of chunks) {
+      chunk.code = chunk.code.replace(/^declare const (\w+): typeof (\w+);$/gm, (line, alias, name) => {
+        return types.has(name) && !values.has(name) ? `type ${alias} = ${name};` : line;
+      });
+    }
+  },
+};
+
 /** Declarations twice, as TypeScript wants a `.d.cts` beside a CommonJS file. */
 const types = {
   input: Object.fromEntries(
     Object.entries(entries).map(([name, path]) => [name, resolve(DECLARED, path.replace(/^src.(.*)ts$/, '$1d.ts'))]),
   ),
   external,
-  plugins: [declarations, dts({ tsconfig: resolve(root, 'tsconfig.json') })],
+  plugins: [declarations, dts({ tsconfig: resolve(root, 'tsconfig.json') }), typesOfChunks],
   output: ['ts', 'cts'].map((extension) => ({
     dir: 'dist',
     format: 'es',

@@ -26,6 +26,8 @@ import { embeddingBags } from './lookup/embedding_bags.js';
 import { embeddingBagGrad } from './lookup/embedding_bag_grad.js';
 import { sparseApply } from './lookup/sparse_apply.js';
 import { reorder } from './ids/sparse.js';
+import { indexOfWeights } from './ranking/ann/ann_index.js';
+import { offerIndexes } from './ranking/ann/index_maker.js';
 import { bruteForceRetrieval } from './ranking/index.js';
 import { tpuEmbedding } from './tpu/index.js';
 
@@ -33,6 +35,7 @@ registerBackends();
 registerModelKernels();
 registerTpuEmulator();
 registerLayers();
+offerIndexes(indexOfWeights);
 
 /** The kernels as functions. */
 export const ops = { embeddingBag, embeddingBags, embeddingBagGrad, sparseApply };

@@ -4,7 +4,7 @@ import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkDimension, type SymbolicShape } from '../base/layer_arguments.js';
 import { readLayerConfig } from '../base/layer_config.js';
 import { checkCount, readOptions } from '../base/options.js';
-import { brand } from '../base/per_process.js';
+import { brand, hasBrand } from '../base/per_process.js';
 import { refusePositional } from '../base/positional.js';
 import { readInt32, type FlatInput } from '../ids/values.js';
 import {
@@ -16,7 +16,8 @@ import {
 import type { AnyTensors, Kwargs } from '../layers/layer_calls.js';
 import { onlyShape, onlyTensor } from '../layers/preprocessing/encoded_ids.js';
 import type { AnnSettings } from './ann/ann_file.js';
-import { AnnIndex, indexOfParts, readIds, type AnnSearchOptions } from './ann/ann_index.js';
+import type { AnnIndex, AnnSearchOptions } from './ann/ann_index.js';
+import { makeIndex } from './ann/index_maker.js';
 import { readRows, type RankedTable } from './ranked_table.js';
 import { topK } from './top_k.js';
 
@@ -59,18 +60,17 @@ interface Given {
 }
 
 /** Rows, ids and lists of an index. */
-function readIndex(
-  index: unknown,
-  given: Partial<BruteForceRetrievalArgs>,
-): Given & { dim: number; form: AnnSettings } {
-  if (!(index instanceof AnnIndex)) throw new ArgumentTypeError('index', 'an index that emb.ann.build made', index);
+function readIndex(given: Partial<BruteForceRetrievalArgs>): Given & { dim: number; form: AnnSettings } {
+  const { index } = given;
+  if (!hasBrand(index, 'AnnIndex')) throw new ArgumentTypeError('index', 'an index that emb.ann.build made', index);
   for (const field of ['candidates', 'identifiers'] as const) {
     if ((given[field] ?? null) === null) continue;
     throw new ValueError(field, 'nothing beside `index`, which holds both', given[field]);
   }
-  if (!index.keepsRows) throw new ValueError('index', 'an index that keeps its rows', described('one of codes alone'));
-  const { ids, rows, lists, centroids } = index.parts();
-  const form = { metric: index.metric, codes: index.codes, lists: index.lists };
+  if (!index!.keepsRows) throw new ValueError('index', 'an index that keeps its rows', described('one of codes alone'));
+  const { ids, rows, lists, centroids } = index!.parts();
+  const { metric, codes, lists: count } = index!;
+  const form = { metric, codes, lists: count };
   return { rows: rows.numbers, identifiers: ids, lists, centroids: centroids.numbers, dim: rows.dim, form };
 }
 
@@ -114,7 +114,8 @@ function readIdentifiers(identifiers: FlatInput | null | undefined, numCandidate
  * and `TopKV2`. No gradient goes through it.
  *
  * With `index` it looks at some lists of an index of `emb.ann` alone, as `index.search`; two more weights are the index's
- * `centroids` [lists, dim] and the list of each candidate, `lists` [candidates]. Such a layer has no form in a SavedModel.
+ * `centroids` [lists, dim] and the list of each candidate, `lists` [candidates]. Such a layer has no form in a SavedModel;
+ * one that was loaded runs with the main entry, or once `emb.ann` was called.
  * Source: tfrs.layers.factorized_top_k.BruteForce (TensorFlow Recommenders 0.7), keras_rs.layers.BruteForceRetrieval.
  *
  * @throws TypeError for arguments and inputs of another type; ValueError for a `k` beyond the number of candidates, for
@@ -160,7 +161,7 @@ export class BruteForceRetrieval extends tf.layers.Layer {
       this.hasIdentifiers = given.hasIdentifiers === true;
       this.indexForm = readForm(given.indexForm);
     } else if ((given.index ?? null) !== null) {
-      const { dim, form, ...parts } = readIndex(given.index, given);
+      const { dim, form, ...parts } = readIndex(given);
       this.#given = parts;
       [this.numCandidates, this.dim, this.hasIdentifiers] = [parts.identifiers!.length, dim, true];
       this.indexForm = form;
@@ -253,7 +254,7 @@ export class BruteForceRetrieval extends tf.layers.Layer {
     if (stray >= 0) throw new ValueError('lists', `numbers from 0 to ${count - 1}`, described(`${lists[stray]}`));
     const rows = { numbers, count: this.numCandidates, dim };
     const form = { metric, codes, keepRows: true, centroids: { numbers: centroids, count, dim } };
-    const index = indexOfParts({ ...form, ids: readIds(ids, rows.count), rows, lists });
+    const index = makeIndex({ ...form, ids, rows, lists });
     this.#index = { index, of };
     return index;
   }

@@ -1,12 +1,6 @@
 /** The kernels of ranking in plain TypeScript: slow, and what the others are compared with. */
 import { checkIds } from '../backends/kernel_set.js';
-import {
-  floatRows,
-  type FoldInJob,
-  type IdLists,
-  type RankingKernels,
-  type TopKJob,
-} from '../backends/ranking.js';
+import { floatRows, type FoldInJob, type IdLists, type RankingKernels, type TopKJob } from '../backends/ranking.js';
 
 export function idsOf({ values, rowSplits }: IdLists, query: number): Int32Array {
   return values.subarray(rowSplits[query]!, rowSplits[query + 1]!);

@@ -51,6 +51,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 /** Pages with blocks that are marked `not run`, and why these are not. */
 const PARTLY_RUN: Readonly<Record<string, string>> = {
   'docs/cluster.md': 'programs for servers, and a file for containers',
+  'docs/neighbours.md': 'another library: test/ranking/ann/usearch.spec.ts runs it',
 };
 
 /** What commands print that run. */

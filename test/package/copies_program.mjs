@@ -56,14 +56,6 @@ const MAKERS = {
   FeatureCross: (emb) => emb.layers.featureCross(),
   IntegerLookupLayer: (emb) => emb.layers.integerLookup({ maxTokens: 5 }),
   EmbeddingTable: (emb) => emb.embeddingTable({ inputDim: 10, outputDim: 4 }),
-  AnnIndex: (emb) =>
-    emb.ann.build(
-      [
-        [1, 2],
-        [3, 4],
-      ],
-      { lists: 1 },
-    ),
   OpenTable: (emb) => emb.openTable({ capacity: 10, outputDim: 4 }),
   // Opened by the native addon alone; the main entry has none.
   DiskTable: (emb) => Object.create((emb.DiskTable ?? one.DiskTable ?? two.DiskTable).prototype),
@@ -95,7 +87,7 @@ const MAKERS = {
 };
 
 function classesOf(emb) {
-  const all = { ...emb, ...emb.preprocessing, ...emb.ann };
+  const all = { ...emb, ...emb.preprocessing };
   const isClass = (value) => typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
   return Object.fromEntries(Object.entries(all).filter(([, value]) => isClass(value)));
 }

@@ -32,6 +32,8 @@ export function withoutTfjsNode(program: string): string {
 
 /** The same as a CommonJS script, whose export is a promise. */
 export function asScript(program: string): string {
-  const body = program.replace(/^import \* as (\w+) from ('[^']+');/gm, 'const $1 = require($2);');
+  const body = program
+    .replace(/^import \* as (\w+) from ('[^']+');/gm, 'const $1 = require($2);')
+    .replace(/^import (\{[^}]+\}) from ('[^']+');/gm, 'const $1 = require($2);');
   return `module.exports = (async () => {\n${body}\n})();`;
 }

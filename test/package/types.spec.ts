@@ -31,7 +31,7 @@ const RESOLUTIONS: Record<string, ts.CompilerOptions> = {
  * Pages whose JavaScript needs casts in TypeScript: `apply` of tfjs returns tensors of either kind, and a Blob takes no
  * bytes whose memory may be shared.
  */
-const WITHOUT_TYPES = ['serving', 'onnx', 'data', 'preprocessing', 'retrieval'];
+const WITHOUT_TYPES = ['serving', 'onnx', 'data', 'preprocessing', 'retrieval', 'neighbours'];
 
 /** Files that were read before: most of them are libraries, which all programs share. */
 const parsed = new Map<string, ts.SourceFile | undefined>();

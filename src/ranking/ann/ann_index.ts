@@ -4,12 +4,13 @@ import { newFloats } from '../../backends/kernel_set.js';
 import { floatRows, type IdLists, type RankJob } from '../../backends/ranking.js';
 import { ValueError, described } from '../../base/errors.js';
 import { checkCount, readOptions } from '../../base/options.js';
-import { brand } from '../../base/per_process.js';
+import { brand, hasBrand } from '../../base/per_process.js';
 import { INT32_MAX } from '../../base/types.js';
 import { codecOf } from '../../codecs/codecs.js';
 import { FLOAT32 } from '../../codecs/float32.js';
 import type { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { readInt32, type FlatInput } from '../../ids/values.js';
+import type { FileTarget } from '../../io/weights/write_arrays.js';
 import { checkMatrix } from '../../lookup/arguments.js';
 import { idLists, listsOfQueries, MOST_PLACES, type TopK } from '../id_lists.js';
 import { kernelsInUse, readRows, type RankedTable, type Rows } from '../ranked_table.js';
@@ -70,9 +71,6 @@ interface Found {
  * const { values, indices } = index.search(users, 20, { probes: 32 });
  */
 export class AnnIndex {
-  static {
-    brand(this, 'AnnIndex');
-  }
   readonly metric: AnnMetric;
   readonly codes: AnnCodes;
   readonly dim: number;
@@ -85,6 +83,8 @@ export class AnnIndex {
 
   /** @ignore Indexes come from `emb.ann.build` and `emb.ann.load`. */
   constructor({ metric, codes, centroids }: AnnForm, rows: RowLists) {
+    // Not in a static block: bundlers keep classes that have one, whether they are used or not.
+    if (!hasBrand(this, 'AnnIndex')) brand(AnnIndex, 'AnnIndex');
     this.metric = metric;
     this.codes = codes;
     this.dim = centroids.dim;
@@ -211,8 +211,7 @@ export class AnnIndex {
    * @example
    * await index.save('items.ann.safetensors');
    */
-  // Spelled out: with the type of `emb.weights` the declarations of two entries would share a chunk.
-  async save(file: string | WritableStream<Uint8Array>): Promise<void> {
+  async save(file: FileTarget): Promise<void> {
     const { metric, codes } = this;
     await writeIndex(file, { metric, codes, keepRows: this.keepsRows, centroids: this.#centroids }, this.#rows);
   }
@@ -300,6 +299,11 @@ export function indexOfParts({ metric, codes, keepRows, centroids, ids, rows, li
   const listed = new RowLists({ dim: rows.dim, lists: centroids.count, codec, keepRows });
   listed.add(ids, rows.numbers, lists);
   return new AnnIndex({ metric, codes, keepRows, centroids }, listed);
+}
+
+/** The same of arrays that come from weights, and may hold anything. */
+export function indexOfWeights(parts: AnnParts): AnnIndex {
+  return indexOfParts({ ...parts, ids: readIds(parts.ids, parts.rows.count) });
 }
 
 /** The best of candidates. */

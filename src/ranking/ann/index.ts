@@ -2,9 +2,11 @@
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { checkCount, readOptions } from '../../base/options.js';
 import type { FlatInput } from '../../ids/values.js';
+import type { ByteInput } from '../../io/byte_source.js';
 import type { RankedTable } from '../ranked_table.js';
 import { readIndex, type AnnCodes, type AnnMetric } from './ann_file.js';
-import { AnnIndex, indexOfParts, normalize, readIds, readIndexRows } from './ann_index.js';
+import { AnnIndex, indexOfParts, indexOfWeights, normalize, readIds, readIndexRows } from './ann_index.js';
+import { offerIndexes } from './index_maker.js';
 import { clustered, nearest, type Progress } from './clusters.js';
 
 export type { AnnCodes, AnnMetric, AnnSettings } from './ann_file.js';
@@ -63,6 +65,7 @@ function listsFor(rows: number): number {
  * index.search(tf.randomNormal([2, 16]), 5).indices.print();
  */
 export function build(table: RankedTable | readonly (readonly number[])[], options: AnnBuildOptions = {}): AnnIndex {
+  offerIndexes(indexOfWeights);
   const given = readOptions<AnnBuildOptions>(options, FIELDS);
   const metric = oneOf(given.metric ?? 'dot', 'metric', ['dot', 'cosine']);
   const codes = oneOf(given.codes ?? 'int8', 'codes', ['int8', 'none']);
@@ -93,7 +96,8 @@ export function build(table: RankedTable | readonly (readonly number[])[], optio
  * @example
  * const index = await emb.ann.load('items.ann.safetensors');
  */
-export async function load(source: string | URL | Blob | ArrayBuffer | Uint8Array): Promise<AnnIndex> {
+export async function load(source: ByteInput): Promise<AnnIndex> {
+  offerIndexes(indexOfWeights);
   const { form, rows } = await readIndex(source);
   return new AnnIndex(form, rows);
 }

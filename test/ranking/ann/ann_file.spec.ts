@@ -28,6 +28,7 @@ describe('a file of an index', () => {
     ['none', true, 'cosine'],
   ] as const) {
     it(`gives the same index again, which goes on as the first: ${codes}, ${metric}`, async () => {
+      const before = tf.memory().numTensors;
       const file = join(folder, `${codes}.${metric}.safetensors`);
       const index = emb.ann.build(rows(300), { lists: 12, codes, keepRows, metric });
       index.remove([3, 4, 5]);
@@ -50,7 +51,7 @@ describe('a file of an index', () => {
       expect(arrays['centroids']!.shape).toEqual([12, 5]);
       expect(arrays['ids']!.shape).toEqual([299]);
       tf.dispose(arrays);
-      expect(tf.memory().numTensors).toBe(0);
+      expect(tf.memory().numTensors).toBe(before);
     });
   }
 
