@@ -45,6 +45,11 @@ TE_INTERNAL float te_divisor(const te_bags* bags, int64_t first, int64_t end);
 typedef void (*te_work)(void* context, int64_t task, int32_t worker);
 TE_INTERNAL void te_parallel(int64_t tasks, int32_t workers, te_work work, void* context);
 
+/* How many workers a job that asks for so many gets room for. */
+TE_INLINE int32_t te_workers(int32_t asked) { return (int32_t)te_max(1, te_min(asked, 64)); }
+/* Where the first whole line of the cache begins in a workspace, which has 64 bytes more than its parts. */
+TE_INLINE char* te_first_line(void* workspace) { return (char*)(((uintptr_t)workspace + 63) & ~(uintptr_t)63); }
+
 /* ---- group.c ---- */
 
 /* One occurrence of an id. */

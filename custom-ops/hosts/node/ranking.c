@@ -22,6 +22,28 @@ static te_id_lists read_lists(call* c, int index, int64_t n, const char* name, a
   return lists;
 }
 
+/* The lists of the best that a call writes. */
+typedef struct best_lists {
+  array values;
+  array indices;
+} best_lists;
+
+/* values, indices: two arguments from `index` on, so many numbers each, in memory that nothing else lies in. */
+static best_lists read_best(call* c, int index, uint64_t places, array queries, const array* memory, int count) {
+  const best_lists best = {floats(c, index, "values", places), typed(c, index + 1, "indices", napi_int32_array)};
+  if (!c->failed && (uint64_t)best.indices.length != places) {
+    fail_range(c, "indices", "expected %llu numbers, received %zu", (unsigned long long)places, best.indices.length);
+  }
+  must_differ(c, best.values, best.indices, "values");
+  must_differ(c, best.values, queries, "values");
+  must_differ(c, best.indices, queries, "indices");
+  for (int i = 0; i < count; i++) {
+    must_differ(c, best.values, memory[i], "values");
+    must_differ(c, best.indices, memory[i], "indices");
+  }
+  return best;
+}
+
 /* topK(table, codec, rows, dim, firstRow, queries, n, k, exclude | null, its rowSplits, only | null, its rowSplits,
    values, indices): brings rows into lists that are there already */
 napi_value top_k(napi_env env, napi_callback_info info) {
@@ -43,21 +65,10 @@ napi_value top_k(napi_env env, napi_callback_info info) {
   const uint64_t places = c.failed ? 0 : area(&c, job.n, job.k, "k");
   job.exclude = read_lists(&c, 8, job.n, "exclude", &memory[1], &memory[2]);
   job.only = read_lists(&c, 10, job.n, "only", &memory[3], &memory[4]);
-  const array values = floats(&c, 12, "values", places);
-  const array indices = typed(&c, 13, "indices", napi_int32_array);
-  if (!c.failed && (uint64_t)indices.length != places) {
-    fail_range(&c, "indices", "expected %llu numbers, received %zu", (unsigned long long)places, indices.length);
-  }
-  must_differ(&c, values, indices, "values");
-  must_differ(&c, values, queries, "values");
-  must_differ(&c, indices, queries, "indices");
-  for (int i = 0; i < 5; i++) {
-    must_differ(&c, values, memory[i], "values");
-    must_differ(&c, indices, memory[i], "indices");
-  }
+  const best_lists best = read_best(&c, 12, places, queries, memory, 5);
   job.queries = (const float*)queries.data;
-  job.values = (float*)values.data;
-  job.indices = (int32_t*)indices.data;
+  job.values = (float*)best.values.data;
+  job.indices = (int32_t*)best.indices.data;
   job.workers = te_get_threads();
   void* workspace = workspace_of(&c, c.failed ? 0 : te_top_k_workspace(&job), &owner);
   if (!c.failed) fail_status(&c, te_top_k_rows(&job, workspace, owner->workspace_bytes));
@@ -102,18 +113,7 @@ napi_value scan_lists(napi_env env, napi_callback_info info) {
   const array queries = floats(&c, 9, "queries", c.failed ? 0 : area(&c, job.n, job.table.dim, "n"));
   const uint64_t places = c.failed ? 0 : area(&c, job.n, job.k, "k");
   job.exclude = read_lists(&c, 12, job.n, "exclude", &memory[6], &memory[7]);
-  const array values = floats(&c, 14, "values", places);
-  const array indices = typed(&c, 15, "indices", napi_int32_array);
-  if (!c.failed && (uint64_t)indices.length != places) {
-    fail_range(&c, "indices", "expected %llu numbers, received %zu", (unsigned long long)places, indices.length);
-  }
-  must_differ(&c, values, indices, "values");
-  must_differ(&c, values, queries, "values");
-  must_differ(&c, indices, queries, "indices");
-  for (int i = 0; i < 8; i++) {
-    must_differ(&c, values, memory[i], "values");
-    must_differ(&c, indices, memory[i], "indices");
-  }
+  const best_lists best = read_best(&c, 14, places, queries, memory, 8);
   job.ids = (const int32_t*)memory[1].data;
   job.starts = (const int32_t*)memory[2].data;
   job.ends = (const int32_t*)memory[3].data;
@@ -122,8 +122,8 @@ napi_value scan_lists(napi_env env, napi_callback_info info) {
   job.splits = (const int32_t*)memory[5].data;
   job.pairs = (int64_t)memory[4].length;
   job.queries = (const float*)queries.data;
-  job.values = (float*)values.data;
-  job.indices = (int32_t*)indices.data;
+  job.values = (float*)best.values.data;
+  job.indices = (int32_t*)best.indices.data;
   job.workers = te_get_threads();
   void* workspace = workspace_of(&c, c.failed ? 0 : te_list_scan_workspace(&job), &owner);
   if (!c.failed) fail_status(&c, te_scan_lists(&job, workspace, owner->workspace_bytes));
@@ -154,23 +154,12 @@ napi_value rank_rows(napi_env env, napi_callback_info info) {
                memory[2].length);
   }
   const uint64_t places = c.failed ? 0 : area(&c, job.n, job.k, "k");
-  const array values = floats(&c, 10, "values", places);
-  const array indices = typed(&c, 11, "indices", napi_int32_array);
-  if (!c.failed && (uint64_t)indices.length != places) {
-    fail_range(&c, "indices", "expected %llu numbers, received %zu", (unsigned long long)places, indices.length);
-  }
-  must_differ(&c, values, indices, "values");
-  must_differ(&c, values, queries, "values");
-  must_differ(&c, indices, queries, "indices");
-  for (int i = 0; i < 3; i++) {
-    must_differ(&c, values, memory[i], "values");
-    must_differ(&c, indices, memory[i], "indices");
-  }
+  const best_lists best = read_best(&c, 10, places, queries, memory, 3);
   job.ids = (const int32_t*)memory[1].data;
   job.queries = (const float*)queries.data;
   job.candidates = (const int32_t*)memory[2].data;
-  job.values = (float*)values.data;
-  job.indices = (int32_t*)indices.data;
+  job.values = (float*)best.values.data;
+  job.indices = (int32_t*)best.indices.data;
   job.workers = te_get_threads();
   void* workspace = workspace_of(&c, c.failed ? 0 : te_rank_workspace(&job), &owner);
   if (!c.failed) fail_status(&c, te_rank_rows(&job, workspace, owner->workspace_bytes));

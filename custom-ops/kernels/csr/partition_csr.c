@@ -216,7 +216,7 @@ te_status te_partition_csr(const te_csr* csr, const te_csr_out* out, void* works
   if (workspace == NULL || 64 + lay_out(&r, NULL, workers) > workspace_bytes) {
     return te_failure(TE_BAD_WORKSPACE, 0, 0);
   }
-  lay_out(&r, (char*)(((uintptr_t)workspace + 63) / 64 * 64), workers);
+  lay_out(&r, te_first_line(workspace), workers);
   r.shard_bits = bits_of((uint32_t)csr->shards - 1);
   find_tables(&r);
   const size_t buckets = (size_t)csr->cores * (size_t)csr->shards;

@@ -92,12 +92,10 @@ static void fold_task(void* context, int64_t task, int32_t worker) {
   }
 }
 
-static int32_t workers_of(const te_fold_in* job) { return (int32_t)te_max(1, te_min(job->workers, 64)); }
-
 size_t te_fold_in_workspace(const te_fold_in* job) {
   const int64_t dim = job->table.dim;
   if (dim < 1 || !te_fits(dim, dim) || !te_fits(scratch_of(dim), 64 * 2)) return SIZE_MAX;
-  return (size_t)(scratch_of(dim) * workers_of(job)) * sizeof(double) + 64;
+  return (size_t)(scratch_of(dim) * te_workers(job->workers)) * sizeof(double) + 64;
 }
 
 te_status te_fold_in_rows(const te_fold_in* job, void* workspace, size_t workspace_bytes) {
@@ -112,10 +110,10 @@ te_status te_fold_in_rows(const te_fold_in* job, void* workspace, size_t workspa
     if ((uint32_t)bags->values[i] >= limit) return te_failure(TE_ID_OUT_OF_RANGE, i, bags->values[i]);
   }
   if (workspace == NULL || workspace_bytes < te_fold_in_workspace(job)) return te_failure(TE_BAD_WORKSPACE, 0, 0);
-  run.scratch = (double*)(((uintptr_t)workspace + 63) & ~(uintptr_t)63);
+  run.scratch = (double*)te_first_line(workspace);
   run.scratch_doubles = scratch_of(job->table.dim);
   /* A user costs the square of the columns for each id. */
-  run.tasks = te_min(bags->batch, (int64_t)workers_of(job) * TE_TASKS_PER_WORKER);
-  te_parallel(run.tasks, workers_of(job), fold_task, &run);
+  run.tasks = te_min(bags->batch, (int64_t)te_workers(job->workers) * TE_TASKS_PER_WORKER);
+  te_parallel(run.tasks, te_workers(job->workers), fold_task, &run);
   return te_ok();
 }

@@ -37,7 +37,7 @@ static size_t scan_bytes(const list_scan_run* run) {
 
 static void plan_scan(const te_list_scan* job, list_scan_run* run) {
   run->job = job;
-  run->workers = (int32_t)te_max(1, te_min(job->workers, 64));
+  run->workers = te_workers(job->workers);
   run->tasks = te_min(job->n, run->workers == 1 ? 1 : (int64_t)run->workers * TASKS);
   run->code_bytes = job->table.codec == TE_INT8 ? divided_up(job->table.dim, 32) * 32 : 0;
 }
@@ -157,7 +157,7 @@ te_status te_scan_lists(const te_list_scan* job, void* workspace, size_t workspa
   if (job->n == 0) return te_ok();
   plan_scan(job, &run);
   if (workspace == NULL || workspace_bytes < scan_bytes(&run) + 64) return te_failure(TE_BAD_WORKSPACE, 0, 0);
-  char* at = (char*)(((uintptr_t)workspace + 63) & ~(uintptr_t)63);
+  char* at = te_first_line(workspace);
   run.scratch = (float*)at;
   run.coded = (te_coded_query*)(at + scratch_bytes(&run));
   run.codes = (int8_t*)run.coded + rounded_bytes((size_t)job->n * sizeof *run.coded);

@@ -112,7 +112,7 @@ static size_t rank_bytes(const rank_run* run) {
 
 static void plan_rank(const te_rank* job, rank_run* run) {
   run->job = job;
-  run->workers = (int32_t)te_max(1, te_min(job->workers, 64));
+  run->workers = te_workers(job->workers);
   run->tasks = te_min(job->n, run->workers == 1 ? 1 : (int64_t)run->workers * 4);
 }
 
@@ -130,7 +130,7 @@ te_status te_rank_rows(const te_rank* job, void* workspace, size_t workspace_byt
   if (job->n == 0) return te_ok();
   plan_rank(job, &run);
   if (workspace == NULL || workspace_bytes < rank_bytes(&run) + 64) return te_failure(TE_BAD_WORKSPACE, 0, 0);
-  run.values = (double*)(((uintptr_t)workspace + 63) & ~(uintptr_t)63);
+  run.values = (double*)te_first_line(workspace);
   run.ids = (int32_t*)(run.values + run.workers * job->k);
   run.row = (float*)(run.ids + run.workers * job->k);
   te_parallel(run.tasks, run.workers, rank_task, &run);

@@ -41,7 +41,7 @@ static int64_t rounded_line(int64_t floats) { return divided_up(floats, 16) * 16
 static int64_t plan_run(const te_top_k* job, top_k_run* run) {
   const int64_t dim = job->table.dim, rows = job->table.rows;
   run->job = job;
-  run->workers = (int32_t)te_max(1, te_min(job->workers, 64));
+  run->workers = te_workers(job->workers);
   run->is_few = job->n <= FEW_QUERIES;
   const int64_t shared = divided_up(te_max(job->n, 1), (int64_t)run->workers * 4);
   run->group = run->is_few ? 1 : te_min(divided_up(shared, TE_PANEL), MOST_PANELS) * TE_PANEL;
@@ -252,7 +252,7 @@ te_status te_top_k_rows(const te_top_k* job, void* workspace, size_t workspace_b
   if (floats < 0 || workspace == NULL || workspace_bytes / sizeof(float) < (size_t)floats) {
     return te_failure(TE_BAD_WORKSPACE, 0, 0);
   }
-  run.scratch = (float*)(((uintptr_t)workspace + 63) & ~(uintptr_t)63);
+  run.scratch = (float*)te_first_line(workspace);
   run.part_values = run.scratch + run.workers * run.scratch_floats;
   run.part_indices = (int32_t*)(run.part_values + (run.parts - 1) * job->n * job->k);
   te_parallel(run.groups * run.parts, run.workers, scan_task, &run);
