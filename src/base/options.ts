@@ -55,3 +55,12 @@ export function checkCount(value: unknown, argument: string, least: number): num
   if (!Number.isSafeInteger(value) || value < least) throw new ValueError(argument, expected, value);
   return value;
 }
+
+/** One of some texts. Throws TypeError for what is no text, ValueError for another one. */
+export function checkChoice<T extends string>(value: unknown, argument: string, choices: readonly T[]): T {
+  const expected = `one of ${choices.join(', ')}`;
+  if (typeof value !== 'string') throw new ArgumentTypeError(argument, expected, value);
+  const found = choices.find((each) => each === value);
+  if (found === undefined) throw new ValueError(argument, expected, value);
+  return found;
+}

@@ -1,6 +1,6 @@
 /** What the planner is asked for: the arguments of `planEmbedding`, read and checked. */
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
-import { readOptions } from '../base/options.js';
+import { checkChoice, readOptions } from '../base/options.js';
 import { readNetwork, type PlanNetwork, type PlanNetworkArgs } from './cluster/network.js';
 import { DEFAULT_BATCH, readMachine, type PlanMachine } from './machine.js';
 import { STRATEGY_NAMES, type StrategyName } from './plan.js';
@@ -112,14 +112,6 @@ function flag(value: unknown, argument: string, fallback: boolean): boolean {
   return value;
 }
 
-function oneOf<T extends string>(value: unknown, argument: string, known: readonly T[], fallback: T): T {
-  if (value === undefined) return fallback;
-  const expected = `one of ${known.join(', ')}`;
-  if (typeof value !== 'string') throw new ArgumentTypeError(argument, expected, value);
-  if (!(known as readonly string[]).includes(value)) throw new ValueError(argument, expected, value);
-  return value as T;
-}
-
 function numbers(value: unknown, argument: string, expected: string): number[] {
   const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
   if (!isList) throw new ArgumentTypeError(argument, expected, value);
@@ -160,7 +152,7 @@ export function readRequest(args: unknown): PlanRequest {
   const tables = readTables(given.tables);
   const inputTableMap = readMap(given.inputTableMap, tables.length);
   const worldSize = wholeNumber(given.worldSize, 'worldSize', MOST_DEVICES);
-  const strategy = oneOf(given.strategy, 'strategy', STRATEGY_NAMES, 'basic');
+  const strategy = given.strategy === undefined ? 'basic' : checkChoice(given.strategy, 'strategy', STRATEGY_NAMES);
   const rowSliceThreshold = amount(given.rowSliceThreshold, 'rowSliceThreshold');
   const dataParallelThreshold = amount(given.dataParallelThreshold, 'dataParallelThreshold');
   const dpInput = flag(given.dpInput, 'dpInput', true);
@@ -175,7 +167,8 @@ export function readRequest(args: unknown): PlanRequest {
     dataParallelThreshold: spread ? dataParallelThreshold : null,
     deviceMemory: amount(given.deviceMemory, 'deviceMemory'),
     dpInput,
-    rowSharding: oneOf(given.rowSharding, 'rowSharding', ['range', 'modulo'], 'range'),
+    rowSharding:
+      given.rowSharding === undefined ? 'range' : checkChoice(given.rowSharding, 'rowSharding', ['range', 'modulo']),
     rowFallback: flag(given.rowFallback, 'rowFallback', true),
     hotness: readHotness(given.hotness, inputTableMap.length),
     batchSize: given.batchSize === undefined ? DEFAULT_BATCH : wholeNumber(given.batchSize, 'batchSize', 2 ** 31 - 1),

@@ -1,6 +1,6 @@
 /** Which servers hold the tables, and how they are used. */
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
-import { readOptions } from '../../base/options.js';
+import { checkChoice, readOptions } from '../../base/options.js';
 import { hostName } from '../devices/host/derived_backend.js';
 import { environmentVariable } from '../registry.js';
 import { TABLES_MODES, type TablesMode } from './record/membership.js';
@@ -58,15 +58,6 @@ const MOST_SERVERS = 1024;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9.-]*$/;
 const JOB = /^[a-z][a-z0-9_]*$/;
 const ADDRESS = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/;
-
-function oneOf<T extends string>(value: unknown, argument: string, known: readonly T[], fallback: T): T {
-  if (value === undefined || value === null) return fallback;
-  const expected = `one of ${known.join(', ')}`;
-  if (typeof value !== 'string') throw new ArgumentTypeError(argument, expected, value);
-  const found = known.find((each) => each === value);
-  if (found === undefined) throw new ValueError(argument, expected, value);
-  return found;
-}
 
 function named(value: unknown, argument: string, pattern: RegExp, expected: string, fallback: string): string {
   if (value === undefined || value === null) return fallback;
@@ -151,9 +142,9 @@ export function readClusterSettings(args: unknown): ClusterSettings {
       'letters, digits, dots and dashes, a letter or digit first',
       'tfjs-embeddings',
     ),
-    tables: oneOf(given.tables, 'tables', TABLES_MODES, 'create'),
+    tables: checkChoice(given.tables ?? 'create', 'tables', TABLES_MODES),
     timeoutMs: timeoutOf(given.timeoutMs, DEFAULT_TIMEOUT_MS),
-    exchange: oneOf(given.exchange, 'exchange', EXCHANGES, 'float32'),
+    exchange: checkChoice(given.exchange ?? 'float32', 'exchange', EXCHANGES),
     prefetch: prefetchOf(given.prefetch),
     host: hostName(given.host),
   };

@@ -1,7 +1,7 @@
 /** The options of an export. */
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { checkBoolean } from '../../base/layer_arguments.js';
-import { readOptions } from '../../base/options.js';
+import { checkChoice, readOptions } from '../../base/options.js';
 
 /** The types that ids have where they come in. */
 export type OnnxIds = 'int32' | 'int64';
@@ -33,14 +33,6 @@ const FIELDS = ['opset', 'ids', 'keys', 'ragged', 'externalData'] as const;
 /** The versions of messages that sets of ops came with. */
 export const IR_VERSIONS: Readonly<Record<number, number>> = { 18: 8, 19: 9, 20: 9, 21: 10 };
 
-function oneOf<T extends string>(value: unknown, choices: readonly T[], name: string): T {
-  const expected = `one of ${choices.join(', ')}`;
-  if (typeof value !== 'string') throw new ArgumentTypeError(name, expected, value);
-  const found = choices.find((each) => each === value);
-  if (found === undefined) throw new ValueError(name, expected, value);
-  return found;
-}
-
 function checkOpset(value: unknown): number {
   const expected = `one of ${Object.keys(IR_VERSIONS).join(', ')}`;
   if (typeof value !== 'number') throw new ArgumentTypeError('opset', expected, value);
@@ -53,9 +45,10 @@ export function checkOnnxOptions(options: unknown): CheckedOptions {
   const { externalData, ragged } = given;
   return {
     opset: checkOpset(given.opset ?? 18),
-    ids: oneOf(given.ids ?? 'int32', ['int32', 'int64'], 'ids'),
-    keys: oneOf(given.keys ?? 'embedded', ['rows', 'embedded'], 'keys'),
-    ragged: ragged === undefined || ragged === null ? null : oneOf<'components'>(ragged, ['components'], 'ragged'),
+    ids: checkChoice(given.ids ?? 'int32', 'ids', ['int32', 'int64']),
+    keys: checkChoice(given.keys ?? 'embedded', 'keys', ['rows', 'embedded']),
+    ragged:
+      ragged === undefined || ragged === null ? null : checkChoice<'components'>(ragged, 'ragged', ['components']),
     externalData:
       externalData === undefined || externalData === null ? null : checkBoolean(externalData, 'externalData', false),
   };

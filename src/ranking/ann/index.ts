@@ -1,6 +1,6 @@
 /** Approximate nearest neighbours: `emb.ann`. */
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
-import { checkCount, readOptions } from '../../base/options.js';
+import { checkChoice, checkCount, readOptions } from '../../base/options.js';
 import type { FlatInput } from '../../ids/values.js';
 import type { ByteInput } from '../../io/byte_source.js';
 import type { RankedTable } from '../ranked_table.js';
@@ -32,13 +32,6 @@ export interface AnnBuildOptions {
 
 const FIELDS = ['lists', 'codes', 'metric', 'seed', 'ids', 'keepRows', 'onProgress'] as const;
 
-function oneOf<T extends string>(value: unknown, argument: string, known: readonly T[]): T {
-  if (known.includes(value as T)) return value as T;
-  const expected = known.map((each) => JSON.stringify(each)).join(' or ');
-  if (typeof value === 'string') throw new ValueError(argument, expected, value);
-  throw new ArgumentTypeError(argument, expected, value);
-}
-
 /** Lists of about 250 rows of a million, a power of two. */
 function listsFor(rows: number): number {
   return Math.max(1, Math.min(rows, 2 ** Math.round(Math.log2(4 * Math.sqrt(Math.max(1, rows))))));
@@ -67,8 +60,8 @@ function listsFor(rows: number): number {
 export function build(table: RankedTable | readonly (readonly number[])[], options: AnnBuildOptions = {}): AnnIndex {
   offerIndexes(indexOfWeights);
   const given = readOptions<AnnBuildOptions>(options, FIELDS);
-  const metric = oneOf(given.metric ?? 'dot', 'metric', ['dot', 'cosine']);
-  const codes = oneOf(given.codes ?? 'int8', 'codes', ['int8', 'none']);
+  const metric = checkChoice(given.metric ?? 'dot', 'metric', ['dot', 'cosine']);
+  const codes = checkChoice(given.codes ?? 'int8', 'codes', ['int8', 'none']);
   const seed = checkCount(given.seed ?? 0, 'seed', 0);
   const keepRows = given.keepRows ?? true;
   if (typeof keepRows !== 'boolean') throw new ArgumentTypeError('keepRows', 'true or false', keepRows);
