@@ -64,7 +64,7 @@ export function visitRows(table: Table, visit: Visit): void {
   }
 }
 
-/** All rows as float32, row-major. */
+/** A copy of all rows as float32, row-major. */
 export function floatsOf(table: Table): Float32Array {
   const all = newFloats('table', 'a copy of the rows', table.shape);
   visitRows(table, (block, firstRow) => all.set(floatRows(block, 0, block.rows), firstRow * table.dim));
@@ -78,7 +78,7 @@ export interface Rows {
   readonly dim: number;
 }
 
-/** Rows of a table, or of nested arrays, as float32. */
+/** Rows of a table, or of nested arrays, as float32: a copy. */
 export function readRows(given: unknown, argument: string): Rows {
   const expected = 'a table, or nested arrays of numbers [rows, dim]';
   if (given === undefined || given === null) throw new ArgumentTypeError(argument, expected, given);

@@ -177,7 +177,7 @@ export class AnnIndex {
   add(ids: FlatInput, rows: RankedTable | readonly (readonly number[])[]): void {
     const given = readIndexRows(rows, 'rows', this.codes);
     const names = readIds(ids, given.count);
-    if (given.count !== names.length || given.dim !== this.dim) {
+    if (given.dim !== this.dim) {
       const received = described(`[${given.count}, ${given.dim}]`);
       throw new ValueError('rows', `rows of shape [${names.length}, ${this.dim}], one for each id`, received);
     }
@@ -320,10 +320,9 @@ const LARGE = 2 ** 126;
 /** Rows as an index takes them: copies. */
 export function readIndexRows(given: unknown, argument: string, codes: AnnCodes): Rows {
   const read = readRows(given, argument);
-  const { dim } = read;
-  const numbers = read.numbers.slice();
+  const { dim, numbers } = read;
   const at = numbers.findIndex((number) => !(Math.abs(number) < (codes === 'none' ? Infinity : LARGE)));
-  if (at < 0) return { ...read, numbers };
+  if (at < 0) return read;
   const expected = codes === 'none' ? 'rows of finite numbers' : 'rows of numbers that codes of 8 bits can stand for';
   throw new ValueError(argument, expected, described(`${numbers[at]} in row ${Math.floor(at / dim)}`));
 }
