@@ -5,6 +5,7 @@ import { checkBoolean } from '../../base/layer_arguments.js';
 import { checkCount, readOptions } from '../../base/options.js';
 import { bytesAt, openBytes, type ByteInput } from '../../io/byte_source.js';
 import type { ArrayFile, StoredArray } from '../../io/weights/array_file.js';
+import { ARRAY_TYPES } from '../../io/weights/array_values.js';
 import { openArrays } from '../../io/weights/read_arrays.js';
 import { readZip } from '../../io/zip_archive.js';
 import { Hdf5File } from '../keras/hdf5.js';
@@ -60,13 +61,11 @@ function typeName({ type }: StoredArray): string {
   return kind === 'bool' ? 'bool' : kind === 'bfloat' ? 'bfloat16' : `${kind}${8 * bytes}`;
 }
 
-const FLOAT32 = { kind: 'float', bytes: 4, littleEndian: true, dtype: 'float32' } as const;
-
 /** Weights of a model, whose file may have kept them otherwise than as float32: they are read as such. */
 function weightsOf(weights: WeightSource | null): StoredArray[] {
   if (weights === null) return [];
   return weights.names.map((name) => {
-    return { name, shape: weights.shapeOf(name), type: FLOAT32, read: async () => weights.read(name) };
+    return { name, shape: weights.shapeOf(name), type: ARRAY_TYPES.F32, read: async () => weights.read(name) };
   });
 }
 
@@ -79,7 +78,7 @@ async function hdf5Arrays(bytes: Uint8Array, name: string): Promise<Opened> {
   const arrays = file.arrays('').map((path) => {
     const shape = file.shape(`/${path}`);
     const read = async (): Promise<tf.Tensor> => tf.tensor(file.values(`/${path}`), shape);
-    return { name: path, shape, type: FLOAT32, read };
+    return { name: path, shape, type: ARRAY_TYPES.F32, read };
   });
   return { format: 'HDF5', layers: null, arrays, close: () => undefined };
 }

@@ -26,25 +26,32 @@ interface Block {
   readonly values: Float32Array | Int32Array | Uint8Array;
 }
 
+async function valuesOf(tensor: tf.Tensor): Promise<Block['values']> {
+  try {
+    return (await tensor.data()) as Block['values'];
+  } finally {
+    tensor.dispose();
+  }
+}
+
 /** All values, in blocks of whole rows; at once where they are packed. */
 async function* blocksOf(array: StoredArray): AsyncGenerator<Block> {
   const [rows, ...rest] = array.shape;
   const columns = rest.reduce((size, each) => size * each, 1);
   const { readRows } = array;
-  const read = async (tensor: tf.Tensor): Promise<Block['values']> => {
-    try {
-      return (await tensor.data()) as Block['values'];
-    } finally {
-      tensor.dispose();
-    }
-  };
   if (readRows === undefined || rows === undefined) {
-    yield { firstRow: 0, values: await read(await array.read()) };
+    yield { firstRow: 0, values: await valuesOf(await array.read()) };
     return;
   }
   for (const { firstRow, rows: count } of rowBlocks({ rows, columns })) {
-    yield { firstRow, values: await read(readRows(firstRow, count)) };
+    yield { firstRow, values: await valuesOf(readRows(firstRow, count)) };
   }
+}
+
+async function oneRow(array: StoredArray, row: number): Promise<Float64Array> {
+  if (array.readRows !== undefined) return Float64Array.from(await valuesOf(array.readRows(row, 1)));
+  const columns = array.shape[1]!;
+  return Float64Array.from((await valuesOf(await array.read())).subarray(row * columns, (row + 1) * columns));
 }
 
 export async function statisticsOf(array: StoredArray): Promise<TensorStatistics> {
@@ -75,21 +82,15 @@ export async function rowsNear(array: StoredArray, row: number, count: number): 
     throw new ValueError('tensor', 'a table [rows, columns]', described(`one of shape [${array.shape.join(', ')}]`));
   }
   if (row >= rows!) throw new ValueError('near', `a row from 0 to ${rows! - 1}`, row);
-  let wanted: Float64Array | null = null;
-  for await (const { firstRow, values } of blocksOf(array)) {
-    const at = (row - firstRow) * columns!;
-    if (at < 0 || at >= values.length) continue;
-    wanted = Float64Array.from(values.subarray(at, at + columns!));
-    break;
-  }
+  const wanted = await oneRow(array, row);
   const best: NearRow[] = [];
-  const length = Math.sqrt(wanted!.reduce((squares, x) => squares + x * x, 0));
+  const length = Math.sqrt(wanted.reduce((squares, x) => squares + x * x, 0));
   for await (const { firstRow, values } of blocksOf(array)) {
     for (let r = 0; r * columns! < values.length; r++) {
       let [product, squares] = [0, 0];
       for (let c = 0; c < columns!; c++) {
         const value = values[r * columns! + c]!;
-        product += value * wanted![c]!;
+        product += value * wanted[c]!;
         squares += value * value;
       }
       const cosine = product / (length * Math.sqrt(squares));

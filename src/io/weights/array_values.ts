@@ -12,6 +12,27 @@ export interface ArrayType {
   readonly dtype: 'float32' | 'int32' | 'bool';
 }
 
+const littleEndian = (kind: ArrayType['kind'], bytes: ArrayType['bytes'], dtype: ArrayType['dtype']): ArrayType => {
+  return { kind, bytes, littleEndian: true, dtype };
+};
+
+/** Types of values in files whose numbers are little-endian, by the names that safetensors has for them. */
+export const ARRAY_TYPES = {
+  F64: littleEndian('float', 8, 'float32'),
+  F32: littleEndian('float', 4, 'float32'),
+  F16: littleEndian('float', 2, 'float32'),
+  BF16: littleEndian('bfloat', 2, 'float32'),
+  I64: littleEndian('int', 8, 'int32'),
+  I32: littleEndian('int', 4, 'int32'),
+  I16: littleEndian('int', 2, 'int32'),
+  I8: littleEndian('int', 1, 'int32'),
+  U64: littleEndian('uint', 8, 'int32'),
+  U32: littleEndian('uint', 4, 'int32'),
+  U16: littleEndian('uint', 2, 'int32'),
+  U8: littleEndian('uint', 1, 'int32'),
+  BOOL: littleEndian('bool', 1, 'bool'),
+} as const satisfies Record<string, ArrayType>;
+
 /** Values are read in pieces of so many, so that no second copy of a table is made. */
 const PIECE = 2 ** 22;
 

@@ -13,25 +13,25 @@ import {
 import { bytesAt, isFetched, openBytes, pathOf, textOf, type ByteInput, type ByteSource } from '../byte_source.js';
 import type { ArrayFile, StoredArray } from './array_file.js';
 import { sizeOf } from './array_file.js';
-import type { ArrayType } from './array_values.js';
+import { ARRAY_TYPES, type ArrayType } from './array_values.js';
 import { FieldReader, type Range } from './onnx_fields.js';
 import { typedTensor, rawTensor, textTensor, type TypedPart } from './onnx_values.js';
 
 /** What a tensor holds, as arrays of files are read. */
 const TYPES: Readonly<Partial<Record<OnnxTypeName, ArrayType>>> = {
-  float32: { kind: 'float', bytes: 4, littleEndian: true, dtype: 'float32' },
-  float64: { kind: 'float', bytes: 8, littleEndian: true, dtype: 'float32' },
-  float16: { kind: 'float', bytes: 2, littleEndian: true, dtype: 'float32' },
-  bfloat16: { kind: 'bfloat', bytes: 2, littleEndian: true, dtype: 'float32' },
-  int8: { kind: 'int', bytes: 1, littleEndian: true, dtype: 'int32' },
-  int16: { kind: 'int', bytes: 2, littleEndian: true, dtype: 'int32' },
-  int32: { kind: 'int', bytes: 4, littleEndian: true, dtype: 'int32' },
-  int64: { kind: 'int', bytes: 8, littleEndian: true, dtype: 'int32' },
-  uint8: { kind: 'uint', bytes: 1, littleEndian: true, dtype: 'int32' },
-  uint16: { kind: 'uint', bytes: 2, littleEndian: true, dtype: 'int32' },
-  uint32: { kind: 'uint', bytes: 4, littleEndian: true, dtype: 'int32' },
-  uint64: { kind: 'uint', bytes: 8, littleEndian: true, dtype: 'int32' },
-  bool: { kind: 'bool', bytes: 1, littleEndian: true, dtype: 'bool' },
+  float64: ARRAY_TYPES.F64,
+  float32: ARRAY_TYPES.F32,
+  float16: ARRAY_TYPES.F16,
+  bfloat16: ARRAY_TYPES.BF16,
+  int64: ARRAY_TYPES.I64,
+  int32: ARRAY_TYPES.I32,
+  int16: ARRAY_TYPES.I16,
+  int8: ARRAY_TYPES.I8,
+  uint64: ARRAY_TYPES.U64,
+  uint32: ARRAY_TYPES.U32,
+  uint16: ARRAY_TYPES.U16,
+  uint8: ARRAY_TYPES.U8,
+  bool: ARRAY_TYPES.BOOL,
 };
 
 /** Tensors and axes that a file may have, and bytes of a name or of what it says of itself. */

@@ -3,32 +3,14 @@ import { ValueError, described, describe } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import { bytesAt, type ByteSource } from '../byte_source.js';
 import { arrayAt, sizeOf, type ArrayFile, type StoredArray } from './array_file.js';
-import type { ArrayType } from './array_values.js';
+import { ARRAY_TYPES, type ArrayType } from './array_values.js';
 
 /** Bytes of the number before the header. */
 const LENGTH_BYTES = 8;
 /** As in the reference implementation. */
 const LONGEST_HEADER = 100_000_000;
 
-const type = (kind: ArrayType['kind'], bytes: ArrayType['bytes'], dtype: ArrayType['dtype']): ArrayType => {
-  return { kind, bytes, littleEndian: true, dtype };
-};
-
-const TYPES: ReadonlyMap<string, ArrayType> = new Map([
-  ['F64', type('float', 8, 'float32')],
-  ['F32', type('float', 4, 'float32')],
-  ['F16', type('float', 2, 'float32')],
-  ['BF16', type('bfloat', 2, 'float32')],
-  ['I64', type('int', 8, 'int32')],
-  ['I32', type('int', 4, 'int32')],
-  ['I16', type('int', 2, 'int32')],
-  ['I8', type('int', 1, 'int32')],
-  ['U64', type('uint', 8, 'int32')],
-  ['U32', type('uint', 4, 'int32')],
-  ['U16', type('uint', 2, 'int32')],
-  ['U8', type('uint', 1, 'int32')],
-  ['BOOL', type('bool', 1, 'bool')],
-]);
+const TYPES: ReadonlyMap<string, ArrayType> = new Map<string, ArrayType>(Object.entries(ARRAY_TYPES));
 
 function refuse(source: ByteSource, expected: string, received: string): never {
   throw new ValueError('source', expected, described(`${source.name}, ${received}`));
