@@ -38,3 +38,23 @@ export class Random {
     return drawn;
   }
 }
+
+/** Chances that add up, by rank: rank r is met (r + 1)^-exponent as often as the first. */
+export function zipfSums(ranks: number, exponent: number): Float64Array {
+  const sums = new Float64Array(ranks);
+  let sum = 0;
+  for (let rank = 0; rank < ranks; rank++) sums[rank] = sum += (rank + 1) ** -exponent;
+  return sums;
+}
+
+/** A rank, by chances that add up. */
+export function drawnRank(sums: Float64Array, random: Random): number {
+  const at = random.next() * sums.at(-1)!;
+  let [low, high] = [0, sums.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sums[middle]! > at) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

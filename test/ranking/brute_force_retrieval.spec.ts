@@ -26,6 +26,18 @@ function predicted(model: tf.LayersModel): unknown[] {
   });
 }
 
+/** The same model, saved and loaded. */
+async function reloaded(model: tf.LayersModel): Promise<tf.LayersModel> {
+  let kept: tf.io.ModelArtifacts | null = null;
+  await model.save({
+    save: (artifacts) => {
+      kept = artifacts;
+      return Promise.resolve({ modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } });
+    },
+  });
+  return tf.loadLayersModel(tf.io.fromMemory(kept! as tf.io.ModelArtifacts));
+}
+
 describeForBackends('bruteForceRetrieval', () => {
   it('gives the best candidates and what they are called, ties by the earlier one', () => {
     const before = tf.memory().numTensors;
@@ -56,14 +68,7 @@ describeForBackends('bruteForceRetrieval', () => {
   it('is saved with its candidates and gives the same after loading', async () => {
     const model = modelOf([104, 108, 123, 7]);
     expect(model.trainableWeights.length).toBe(0);
-    let kept: tf.io.ModelArtifacts | null = null;
-    await model.save({
-      save: (artifacts) => {
-        kept = artifacts;
-        return Promise.resolve({ modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } });
-      },
-    });
-    const loaded = await tf.loadLayersModel(tf.io.fromMemory(kept! as tf.io.ModelArtifacts));
+    const loaded = await reloaded(model);
     expect(predicted(loaded)).toEqual(predicted(model));
     const [candidates, identifiers] = loaded.getWeights();
     expect(candidates!.arraySync()).toEqual(CANDIDATES);
@@ -91,14 +96,7 @@ describeForBackends('bruteForceRetrieval with an index', () => {
       return tf.tidy(() => (each.predict(queries) as tf.Tensor[]).map((output) => output.arraySync()));
     };
     expect(given(model)).toEqual(wanted);
-    let kept: tf.io.ModelArtifacts | null = null;
-    await model.save({
-      save: (artifacts) => {
-        kept = artifacts;
-        return Promise.resolve({ modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } });
-      },
-    });
-    const loaded = await tf.loadLayersModel(tf.io.fromMemory(kept! as tf.io.ModelArtifacts));
+    const loaded = await reloaded(model);
     expect(given(loaded)).toEqual(wanted);
     // Other weights are another index.
     const weights = loaded.getWeights();

@@ -2,7 +2,7 @@
 import 'tfjs-embeddings/node';
 import { platform } from '../../../src/base/platform.js';
 import { REFERENCE_SEARCH, RowCache } from '../../../src/tables/disk/row_cache.js';
-import { Random } from '../../helpers/random.js';
+import { drawnRank, Random, zipfSums } from '../../helpers/random.js';
 
 /** Gives rows slots, as a table does; returns how many occurrences had none. */
 function ask(cache: RowCache, rows: Int32Array): { missing: number; slots: Int32Array } {
@@ -54,20 +54,9 @@ describe('RowCache', () => {
 
   it('finds rows at least 0.95 as often as the best that stay for ever, where they are drawn by zipf 1.05', () => {
     const [rows, batch] = [100_000, 1000];
-    const sums = new Float64Array(rows);
-    let sum = 0;
-    for (let i = 0; i < rows; i++) sums[i] = sum += (i + 1) ** -1.05;
     const random = new Random(11);
-    const rank = (): number => {
-      const wanted = random.next() * sum;
-      let [low, high] = [0, rows - 1];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (sums[middle]! < wanted) low = middle + 1;
-        else high = middle;
-      }
-      return low;
-    };
+    const sums = zipfSums(rows, 1.05);
+    const rank = (): number => drawnRank(sums, random);
     const cache = new RowCache(rows / 20);
     let [found, best] = [0, 0];
     for (let round = 0; round < 600; round++) {

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DiskTable } from '../../../src/node.js';
 import { npyHeaderBytes } from '../../../src/io/npy_writer.js';
-import { Random } from '../../../test/helpers/random.js';
+import { drawnRank, Random, zipfSums } from '../../../test/helpers/random.js';
 import { Load, median, printLine } from '../stopwatch.js';
 
 const [backend = 'cpu', gigabytes = '4', under = tmpdir()] = process.argv.slice(2);
@@ -148,19 +148,8 @@ printLine({
 
 // Rows drawn by zipf 1.05; the rank of a row is its number times a prime.
 {
-  const sums = new Float64Array(rows);
-  let sum = 0;
-  for (let rank = 0; rank < rows; rank++) sums[rank] = sum += (rank + 1) ** -1.05;
-  const rankOf = (): number => {
-    const wanted = random.next() * sum;
-    let [low, high] = [0, rows - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (sums[middle]! < wanted) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
+  const sums = zipfSums(rows, 1.05);
+  const rankOf = (): number => drawnRank(sums, random);
   const room = Math.floor(rows / 20);
   const table = await emb.diskTable({ file, cacheBytes: room * 4 * dim, io: { threads: 64 } });
   const [warm, measured] = [120, 40];

@@ -1,6 +1,6 @@
 /** Which cases of bags are measured. */
 import type { BagBatches } from './bag_files.js';
-import { Random } from '../../../../test/helpers/random.js';
+import { drawnRank, Random, zipfSums } from '../../../../test/helpers/random.js';
 
 export interface BagCase {
   /** `forward`: lookups alone; else the optimizer of a step. */
@@ -72,9 +72,7 @@ class Zipf {
   private readonly places: Int32Array;
 
   constructor(rows: number, random: Random) {
-    this.sums = new Float64Array(rows);
-    let sum = 0;
-    for (let rank = 0; rank < rows; rank++) this.sums[rank] = sum += (rank + 1) ** -ZIPF;
+    this.sums = zipfSums(rows, ZIPF);
     this.places = Int32Array.from({ length: rows }, (_, row) => row);
     for (let k = rows - 1; k > 0; k--) {
       const other = random.whole(0, k + 1);
@@ -83,14 +81,7 @@ class Zipf {
   }
 
   draw(random: Random): number {
-    const wanted = random.next() * this.sums.at(-1)!;
-    let [low, high] = [0, this.sums.length - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.sums[middle]! < wanted) low = middle + 1;
-      else high = middle;
-    }
-    return this.places[low]!;
+    return this.places[drawnRank(this.sums, random)]!;
   }
 }
 

@@ -1,5 +1,5 @@
 /** A made-up stream of clicks on items that come and go, the same for the same seed. */
-import { Random } from '../../../../test/helpers/random.js';
+import { drawnRank, Random, zipfSums } from '../../../../test/helpers/random.js';
 
 export interface StreamOptions {
   readonly days: number;
@@ -43,32 +43,13 @@ function latent(random: Random): Float32Array {
   return Float32Array.from({ length: LATENT + 1 }, () => normal(random));
 }
 
-/** Chances that add up, by rank: rank r is met r^-exponent as often as the first. */
-function zipf(ranks: number, exponent: number): Float64Array {
-  const sums = new Float64Array(ranks);
-  let sum = 0;
-  for (let rank = 0; rank < ranks; rank++) sums[rank] = sum += (rank + 1) ** -exponent;
-  return sums;
-}
-
-function drawn(sums: Float64Array, random: Random): number {
-  const at = random.next() * sums.at(-1)!;
-  let [low, high] = [0, sums.length - 1];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sums[middle]! > at) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
 /**
  * Days of events. Each rank of popularity has an item; each morning a share of the ranks gets new ones. A label is drawn
  * by the logistic function of what user and item have in common.
  */
 export function streamOf(options: StreamOptions): { days: Day[]; items: number } {
   const random = new Random(options.seed);
-  const sums = zipf(options.items, options.exponent);
+  const sums = zipfSums(options.items, options.exponent);
   const users = Array.from({ length: options.users }, () => latent(random));
   const items: Float32Array[] = [];
   const atRank = new Int32Array(options.items);
@@ -85,7 +66,7 @@ export function streamOf(options: StreamOptions): { days: Day[]; items: number }
       truth: new Float32Array(events),
     };
     for (let i = 0; i < events; i++) {
-      const item = (made.items[i] = atRank[drawn(sums, random)]!);
+      const item = (made.items[i] = atRank[drawnRank(sums, random)]!);
       const user = (made.users[i] = random.whole(0, options.users));
       const [a, b] = [users[user]!, items[item]!];
       let logit = b[LATENT]! - 1;
